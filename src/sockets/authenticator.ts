@@ -1,7 +1,8 @@
 import type { Context } from "zeromq"
 import { unmapped } from "../transport/endpoint.js"
 import type { PeerConnection } from "../transport/transport.js"
-import type { Credentials } from "../zmtp/handshake.js"
+import type { Credentials, HandshakeSettings } from "../zmtp/handshake.js"
+import type { SocketTypeName } from "../zmtp/socket-types.js"
 import { askZap, noHandler, type PendingRequest, type ZapAnswer } from "./zap.js"
 
 /** The authentication of an endpoint's peers by a ZAP handler. */
@@ -9,20 +10,33 @@ export class Authenticator {
   readonly #context: Context
   readonly #domain: string
   readonly #enforced: boolean
+  readonly #socketType: SocketTypeName
   readonly #routingId: Uint8Array
   readonly #pending = new Map<PeerConnection, PendingRequest>()
 
-  constructor(context: Context, domain: string, enforced: boolean, routingId: Uint8Array) {
+  constructor(
+    context: Context,
+    domain: string,
+    enforced: boolean,
+    { socketType, routingId }: HandshakeSettings,
+  ) {
     this.#context = context
     this.#domain = domain
     this.#enforced = enforced
+    this.#socketType = socketType
     this.#routingId = routingId
   }
 
   ask(connection: PeerConnection, credentials: Credentials, done: (answer: Answer) => void): void {
+    // As in libzmq, which then encrypts without authentication.
+    if (this.#enforced && this.#domain === "" && credentials.mechanism === "CURVE") {
+      done("no handler")
+      return
+    }
     const request = askZap(
       this.#context,
       {
+        socketType: this.#socketType,
         domain: this.#domain,
         address: unmapped(connection.remoteAddress ?? ""),
         routingId: this.#routingId,

@@ -98,12 +98,7 @@ function readSettings(
           { ...connection, sender: new Sender(settings, acceptsPlain), relays: false },
           tcp,
         ),
-    authenticator: new Authenticator(
-      context,
-      zapDomain ?? "",
-      zapEnforceDomain,
-      handshake.routingId,
-    ),
+    authenticator: new Authenticator(context, zapDomain ?? "", zapEnforceDomain, handshake),
     authenticates:
       handshake.plainServer || handshake.authenticate || handshake.curve?.isServer === true,
     receiveHighWaterBytes,

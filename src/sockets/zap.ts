@@ -5,7 +5,8 @@ import { clearInterval, clearTimeout, setInterval, setTimeout } from "../codec/r
 import { zmqError } from "../transport/zmq-error.js"
 import { loadZeromq } from "../zeromq.js"
 import type { AuthStatus, Credentials } from "../zmtp/handshake.js"
-import { readMetadata } from "../zmtp/metadata.js"
+import { readProperties, wrongType } from "../zmtp/metadata.js"
+import type { SocketTypeName } from "../zmtp/socket-types.js"
 
 const { Dealer, Reply, Router } = loadZeromq()
 
@@ -26,6 +27,8 @@ const IDLE_MS = 1000
 
 /** The fields of a ZAP request other than the credentials. */
 export interface ZapRequest {
+  /** The type of the socket that asks. */
+  socketType: SocketTypeName
   domain: string
   address: string
   routingId: Uint8Array
@@ -60,17 +63,19 @@ export function askZap(
     client = new ZapClient(context)
     clients.set(context, client)
   }
-  return client.ask([
+  const parts = [
     request.domain,
     request.address,
     Buffer.from(request.routingId),
     credentials.mechanism,
     ...credentials.values.map((value) => Buffer.from(value)),
-  ])
+  ]
+  return client.ask(parts, request.socketType)
 }
 
 interface Unanswered {
   parts: (string | Buffer)[]
+  socketType: SocketTypeName
   resolve(answer: ZapAnswer): void
 }
 
@@ -104,10 +109,10 @@ class ZapClient {
     this.#context = context
   }
 
-  ask(parts: (string | Buffer)[]): PendingRequest {
+  ask(parts: (string | Buffer)[], socketType: SocketTypeName): PendingRequest {
     const id = `${ID_PREFIX}${++this.#lastId}`
     const answer = new Promise<ZapAnswer>((resolve) => {
-      this.#unsent.set(id, { parts, resolve })
+      this.#unsent.set(id, { parts, socketType, resolve })
     })
     this.#send()
     this.#work()
@@ -170,7 +175,8 @@ class ZapClient {
     if (!this.#sent.has(named) && this.#wasAsked(named)) return // its connection has ended
     const [oldest] = this.#sent.keys()
     const id = this.#sent.has(named) ? named : oldest
-    if (id !== undefined) this.#answer(id, readReply(reply, id))
+    const request = id === undefined ? undefined : this.#sent.get(id)
+    if (id !== undefined && request) this.#answer(id, readReply(reply, id, request.socketType))
   }
 
   #wasAsked(id: string): boolean {
@@ -251,7 +257,11 @@ export function noHandler(): Error {
   return zmqError("EFAULT")
 }
 
-function readReply(reply: readonly Buffer[], asked: string): AuthStatus | ZapFailure {
+function readReply(
+  reply: readonly Buffer[],
+  asked: string,
+  socketType: SocketTypeName,
+): AuthStatus | ZapFailure {
   if (reply.length !== REPLY_PARTS) return "ZAP_MALFORMED_REPLY"
   const [delimiter, version, id, status, , , metadata] = reply as [
     Buffer,
@@ -267,6 +277,8 @@ function readReply(reply: readonly Buffer[], asked: string): AuthStatus | ZapFai
   if (id.toString("latin1") !== asked) return "ZAP_BAD_REQUEST_ID"
   const code = status.toString("latin1")
   if (!/^[2-5]00$/.test(code)) return "ZAP_INVALID_STATUS_CODE"
-  if (!readMetadata(metadata)) return "ZAP_INVALID_METADATA"
+  const properties = readProperties(metadata)
+  // libzmq reads it as it reads a peer's metadata.
+  if (!properties || wrongType(properties, socketType) !== undefined) return "ZAP_INVALID_METADATA"
   return Number(code) as AuthStatus
 }

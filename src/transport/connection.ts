@@ -296,7 +296,7 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
   }
 
   onEvent(event: HandshakeEvent): void {
-    if (event.type === "failed") {
+    if (event.type === "failed" && !event.waits) {
       this.#stage = "refused"
       this.#final = true
       this.failed(event.error, event.reason)
@@ -355,6 +355,7 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
 
   refuse(): void {
     this.#stage = "refused"
+    this.#final = true
     this.destroy()
   }
 

@@ -1,4 +1,5 @@
 import { concat } from "../codec/arrays.js"
+import { ProtocolError } from "../codec/errors.js"
 import { type Curve, curveOf, KEY_BYTES, type KeyPair, randomBytes, wipe } from "../curve/curve.js"
 import { commandName, writeCommand } from "./commands.js"
 import {
@@ -49,7 +50,11 @@ export class CurveClient extends Mechanism {
     const { publicKey, secretKey } = this.#shortTerm
     this.#serverKey = this.#curve.sharedKey(this.#keys.serverKey, secretKey)
     if (!this.#serverKey) {
-      this.fail("the server's key is of low order, so it protects nothing", "CRYPTOGRAPHIC")
+      this.over()
+      const what = "the server's key is of low order, so it protects nothing"
+      const error = new ProtocolError("ERR_ZMTP_HANDSHAKE", what)
+      // As in libzmq, which only notices that it has nothing to send.
+      this.handlers.onEvent({ type: "failed", error, reason: "CRYPTOGRAPHIC", waits: true })
       return
     }
     const hello = new Uint8Array(HELLO.bytes)

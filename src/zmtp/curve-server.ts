@@ -38,9 +38,9 @@ export class CurveServer extends Mechanism {
   #cookieKey: Uint8Array | undefined
   /** The peer's last counter. */
   #received: Uint8Array = counter(0)
-  /** The key that both short-term pairs share, and the peer's metadata. */
+  /** The key that both short-term pairs share, and the peer's routing id. */
   #connectionKey: Uint8Array | undefined
-  #metadata: Uint8Array | undefined
+  #routingId: Uint8Array | undefined
 
   constructor(settings: HandshakeSettings, handlers: HandshakeHandlers) {
     super(settings, handlers)
@@ -68,14 +68,12 @@ export class CurveServer extends Mechanism {
       this.refuse(status)
       return
     }
-    const routingId = this.readPeer(this.#metadata as Uint8Array, undefined)
-    if (!routingId) return
     const key = this.#connectionKey as Uint8Array
     const box = this.#curve.box(key, nonce("CurveZMQREADY---", READY_COUNTER), this.metadata())
     this.handlers.send(writeCommand("READY", concat([READY_COUNTER, box])))
     this.#connectionKey = undefined
     this.secured = { key, isServer: true, sent: READY_COUNTER, received: this.#received }
-    this.ready(routingId)
+    this.ready(this.#routingId as Uint8Array)
   }
 
   #hello(data: Uint8Array): void {
@@ -193,7 +191,9 @@ export class CurveServer extends Mechanism {
       this.fail("the vouch of an INITIATE was made for another connection", "KEY_EXCHANGE")
       return
     }
-    this.#metadata = plain.subarray(KEY_BYTES + VOUCH_BYTES)
+    // As in libzmq, a peer of the wrong type is refused before the reply of ZAP.
+    this.#routingId = this.readPeer(plain.subarray(KEY_BYTES + VOUCH_BYTES), undefined)
+    if (!this.#routingId) return
     this.#state = "authenticating"
     this.authenticate({ mechanism: "CURVE", values: [copy(longTerm, 0, KEY_BYTES)] })
   }

@@ -1,9 +1,16 @@
 import { ProtocolError, quoted } from "../codec/errors.js"
 import { errorReason, writeCommand } from "./commands.js"
 import type { MechanismName } from "./greeting.js"
-import { isNamed, latin1, type Property, readProperties, writeMetadata } from "./metadata.js"
+import {
+  isNamed,
+  latin1,
+  type Property,
+  readProperties,
+  writeMetadata,
+  wrongType,
+} from "./metadata.js"
 import { findRevision, revisionProperty } from "./revision.js"
-import { IDENTIFIED, PEERS, type SocketTypeName } from "./socket-types.js"
+import { IDENTIFIED, type SocketTypeName } from "./socket-types.js"
 
 /** The metadata of this side, and the peers that it accepts. */
 export interface HandshakeSettings {
@@ -79,9 +86,9 @@ export type HandshakeEvent =
   | { type: "refused"; status: number }
   /**
    * The peer broke a rule. `reason` is the name of the failure in libzmq's monitor; undefined if it
-   * has none.
+   * has none. With `waits`, the connection only ends when the time for the handshake is over.
    */
-  | { type: "failed"; error: ProtocolError; reason: HandshakeReason | undefined }
+  | { type: "failed"; error: ProtocolError; reason: HandshakeReason | undefined; waits?: true }
   /** The handshake has succeeded. */
   | { type: "ready"; peerRoutingId: Uint8Array }
 
@@ -131,18 +138,14 @@ export abstract class Mechanism {
       return undefined
     }
     const { socketType } = this.settings
-    const peers: readonly string[] = PEERS[socketType]
-    let identity: Uint8Array = NOTHING
-    // As in libzmq, a peer that does not name its type is accepted, every type that it names counts,
-    // and the last of its identities.
-    for (const [name, value] of read) {
-      if (isNamed(name, "Identity")) identity = value
-      if (!isNamed(name, "Socket-Type") || peers.includes(latin1(value))) continue
-      this.fail(`the peer is ${quoted(value)}, which does not go with ${socketType}`, reason)
+    const wrong = wrongType(read, socketType)
+    if (wrong) {
+      this.fail(`the peer is ${quoted(wrong)}, which does not go with ${socketType}`, reason)
       return undefined
     }
     this.peerRevision = findRevision(read)
-    return identity
+    // As in libzmq, the last of its identities counts.
+    return read.filter(([name]) => isNamed(name, "Identity")).at(-1)?.[1] ?? NOTHING
   }
 
   protected readError(data: Uint8Array): void {

@@ -1,5 +1,6 @@
 /** The metadata of READY and INITIATE: names and values (RFC.md section 3.1). */
 import { copy } from "../codec/arrays.js"
+import { PEERS, type SocketTypeName } from "./socket-types.js"
 
 const VALUE_LENGTH_BYTES = 4
 const DECODED_AT_ONCE = 4096
@@ -52,6 +53,20 @@ export function writeMetadata(properties: Iterable<Property>): Uint8Array {
 /** Returns whether two names of properties are the same, ignoring case. */
 export function isNamed(name: string, wanted: string): boolean {
   return name.toLowerCase() === wanted.toLowerCase()
+}
+
+/**
+ * Returns the first socket type in metadata that does not go with another; undefined if there is none.
+ * As in libzmq, every type counts that is named, and metadata without a type is accepted.
+ */
+export function wrongType(
+  properties: readonly Property[],
+  socketType: SocketTypeName,
+): Uint8Array | undefined {
+  const peers: readonly string[] = PEERS[socketType]
+  return properties.find(
+    ([name, value]) => isNamed(name, "Socket-Type") && !peers.includes(latin1(value)),
+  )?.[1]
 }
 
 /** Returns the first property with a name, ignoring case. */

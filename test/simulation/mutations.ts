@@ -443,8 +443,13 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: "src/sockets/zap.ts",
-        from: "const id = this.#sent.has(named) ? named : oldest\n    if (id !== undefined) this.#answer(id, readReply(reply, id))",
-        to: "const id = oldest\n    if (id !== undefined) this.#answer(id, readReply(reply, named))",
+        from: "const id = this.#sent.has(named) ? named : oldest\n",
+        to: "const id = oldest\n",
+      },
+      {
+        file: "src/sockets/zap.ts",
+        from: "readReply(reply, id, ",
+        to: "readReply(reply, named, ",
       },
     ],
   },

@@ -433,11 +433,11 @@ test("after the counter 2^64 - 1, a client can send nothing more", () => {
   opener.close()
 })
 
-test("metadata that does not fit is refused after authentication", () => {
+test("metadata that does not fit is refused before a handler is asked", () => {
   const client = new Side(clientSettings({ socketType: "PUSH" }))
   const server = new Side(serverSettings({ socketType: "PUB" }))
   run(client, server)
-  expect(server.told[1]).toMatch(/^failed undefined: .*"PUSH", which does not go with PUB/)
+  expect(server.told[0]).toMatch(/^failed undefined: .*"PUSH", which does not go with PUB/)
   expect(server.session.secured).toBeUndefined()
 })
 
