@@ -26,6 +26,8 @@ export interface Capture {
   connections: CapturedConnection[]
   /** Errors of the file itself. */
   errors: CaptureError[]
+  /** Numbers of packets that were not read, as `CaptureReader.unread` has them. */
+  unread: ReadonlyMap<string, number>
 }
 
 /** Maximum number of connections that are kept: each takes many times the size of its packets in memory. */
@@ -81,7 +83,7 @@ export function decodeWithin(file: Uint8Array, options: CaptureOptions, maxBytes
   for (let at = 0; at < file.length; at += CHUNK_BYTES)
     for (const event of reader.push(file.subarray(at, at + CHUNK_BYTES))) add(event)
   for (const event of reader.end()) add(event)
-  return { connections: [...connections.values()], errors }
+  return { connections: [...connections.values()], errors, unread: reader.unread }
 }
 
 const collecting = (connection: CaptureConnection): CapturedConnection =>

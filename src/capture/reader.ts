@@ -62,6 +62,14 @@ export class CaptureReader {
   }
 
   /**
+   * Numbers of packets so far that are not read, by what they are, such as "ARP (EtherType 0x0806)"
+   * or "WireGuard (UDP port 51820)": at most 1000 kinds.
+   */
+  get unread(): ReadonlyMap<string, number> {
+    return this.#streams.unread
+  }
+
+  /**
    * Reads the next bytes of the file, which the caller may reuse afterwards. Returns the events
    * that they complete.
    *

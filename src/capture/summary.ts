@@ -29,6 +29,18 @@ export interface ConnectionSummary {
  */
 const SOCKET_TYPE_MAX_CHARS = 100
 
+/** Kinds of packets that are named. */
+const UNREAD_MAX_KINDS = 10
+
+/** Names the packets that are not read, the most frequent kinds first; "" if there are none. */
+export function unreadText(unread: ReadonlyMap<string, number>): string {
+  const kinds = [...unread].sort(([, a], [, b]) => b - a)
+  if (kinds.length === 0) return ""
+  const named = kinds.slice(0, UNREAD_MAX_KINDS).map(([name, packets]) => `${packets} ${name}`)
+  if (kinds.length > named.length) named.push(`${kinds.length - named.length} more kinds`)
+  return `packets that are not read: ${named.join(", ")}`
+}
+
 export function connectionSummary(
   connection: CaptureConnection,
   errors: number,

@@ -1,4 +1,4 @@
-import type { SideSummary } from "../capture/summary.js"
+import { type SideSummary, unreadText } from "../capture/summary.js"
 import { visible } from "../capture/visible.js"
 import type { Traffic } from "../codec/traffic.js"
 import type { Summary, TalliedConnection } from "./inspect-tally.js"
@@ -12,7 +12,8 @@ const TYPE_MAX_COLUMNS = 20
 /** Formats a summary as lines of text. The last one is the total. */
 export function summaryText(summary: Summary): string[] {
   const { connections, connectionCount, tcpConnections, rows, matching, traffic, errors } = summary
-  if (connectionCount === 0) return [noConnections(tcpConnections)]
+  const unread = unreadText(summary.unread)
+  if (connectionCount === 0) return [noConnections(tcpConnections), unread].filter(Boolean)
   const lines = [`${count(connectionCount, "connection")}${period(summary)}`]
   if (matching < rows)
     lines.push(`${matching} of ${count(rows, "row")} match; the summary covers all rows`)
@@ -20,6 +21,7 @@ export function summaryText(summary: Summary): string[] {
   const more = connectionCount - connections.length
   if (more > 0) lines.push(`and ${count(more, "more connection")}: --all lists them`)
   lines.push(`total: ${trafficText(traffic)}${errors > 0 ? `, ${count(errors, "error")}` : ""}`)
+  if (unread) lines.push(unread)
   return lines
 }
 

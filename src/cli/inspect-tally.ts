@@ -21,6 +21,8 @@ export interface Summary {
   connectionCount: number
   /** Number of TCP connections with data, whether ZMTP or not. */
   tcpConnections: number
+  /** Numbers of packets that were not read, by what they are. */
+  unread: ReadonlyMap<string, number>
   /** The earliest and the latest time. */
   start: Time
   end: Time
@@ -90,12 +92,13 @@ export class Tally {
     if (this.#end === undefined || time > this.#end) this.#end = time
   }
 
-  summary(tcpConnections: number): Summary {
+  summary(tcpConnections: number, unread: Summary["unread"] = new Map()): Summary {
     const open = Array.from(this.#open.values(), (connection) => this.#summaryOf(connection, false))
     return {
       connections: [...this.#closed, ...open].sort((a, b) => a.id - b.id),
       connectionCount: this.#connectionCount,
       tcpConnections,
+      unread,
       start: this.#start,
       end: this.#end,
       rows: this.#rows,

@@ -177,7 +177,8 @@ async function report(
     progress.clear()
     reader.close()
   }
-  for (const line of format.summary(tally.summary(reader.tcpConnections)))
+  const { tcpConnections, unread } = reader
+  for (const line of format.summary(tally.summary(tcpConnections, unread)))
     await output.add(`${line}\n`)
   await output.flush()
   if (damage) throw damage

@@ -35,6 +35,7 @@ export class Loading {
   #openings = 0
   #phase: Phase = "reading"
   #failure: string | undefined
+  #unread: State["unread"] = new Map()
   #bytesRead = 0
   #milliseconds = 0
   #looking = false
@@ -110,6 +111,7 @@ export class Loading {
       maxMessageSize: MAX_MESSAGE_BYTES,
       dictionary: this.#dictionary,
     })
+    this.#unread = reader.unread
     try {
       for (let at = 0; at < this.#file.size; at += READ_BYTES) {
         const chunk = new Uint8Array(await this.#file.slice(at, at + READ_BYTES).arrayBuffer())
@@ -168,6 +170,7 @@ export class Loading {
       plainBytes: this.#index.totalPlainBytes,
       wireBytes: this.#index.totalWireBytes,
       errors: this.#index.errors,
+      unread: this.#unread,
       origin: this.#index.origin,
       connections: this.#index.summaries(),
       connectionCount: this.#index.connectionCount,

@@ -1,6 +1,7 @@
 /** The page: accepts a capture, passes it to the worker and shows the results. */
 import workerSource from "inspector-worker"
 import { filterHelp } from "../capture/filter.js"
+import { unreadText } from "../capture/summary.js"
 import { DICTIONARY_MAX_BYTES } from "../codec/wire.js"
 import { Client } from "./client.js"
 import { ConnectionList } from "./connections.js"
@@ -69,13 +70,14 @@ function show(newest: State): void {
   document.body.dataset.phase = phase
   setText(byId("failure"), newest.failure ? `${file?.name}: ${newest.failure}` : "")
   setText(byId("summary"), summaryOf(newest))
+  byId("summary").title = unreadText(newest.unread)
   setText(byId("progress-text"), progressOf(newest))
   byId<HTMLProgressElement>("progress").value = newest.bytes ? newest.bytesRead / newest.bytes : 1
   setText(byId("matches"), matchesOf(newest))
   setText(byId("mistake"), view.mistake ?? "")
   filterBox.setAttribute("aria-invalid", String(view.mistake !== undefined))
   byId("none").hidden = view.rows > 0 || view.filtering || /reading|failed/.test(phase)
-  setText(byId("none"), newest.rows ? "No row matches the filter." : NOTHING)
+  setText(byId("none"), newest.rows ? "No row matches the filter." : nothing(newest))
   connections.show(newest.connections, newest.connectionCount, chosenConnection(view.filter))
   table.show(view.number, view.rows)
   if (charts) overview.show(charts)
@@ -84,8 +86,14 @@ function show(newest: State): void {
 const NOTHING =
   "There is no ZeroMQ connection in this capture. It finds them by their greeting, or by their frames where the beginning is missing."
 
+function nothing({ unread }: State): string {
+  const others = unreadText(unread)
+  return others ? `${NOTHING} ${others[0]!.toUpperCase()}${others.slice(1)}.` : NOTHING
+}
+
 function summaryOf(state: State): string {
   const { phase, connectionCount, messages, plainBytes, wireBytes, errors } = state
+  const unread = [...state.unread.values()].reduce((sum, packets) => sum + packets, 0)
   if (phase === "failed" && connectionCount === 0) return ""
   return [
     plural(connectionCount, "connection"),
@@ -93,6 +101,7 @@ function summaryOf(state: State): string {
     `${bytes(plainBytes)} in ${bytes(wireBytes)}`,
     ratio(plainBytes, wireBytes),
     ...(errors ? [plural(errors, "error")] : []),
+    ...(unread ? [`${plural(unread, "packet")} not read`] : []),
   ].join(" · ")
 }
 

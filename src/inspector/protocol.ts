@@ -55,6 +55,8 @@ export interface State {
   plainBytes: number
   wireBytes: number
   errors: number
+  /** Numbers of packets that are not read, by what they are. */
+  unread: ReadonlyMap<string, number>
   /** Nanoseconds since 1970 of the capture's first event, from which Row.time counts. */
   origin: bigint | undefined
   /** The first connections, at most MAX_CONNECTIONS. */

@@ -1,5 +1,6 @@
 /** tshark reads the files that tests generate, and reassembles damaged connections as we do. */
-import { crc32 } from "node:zlib"
+import { readFileSync } from "node:fs"
+import { crc32, gunzipSync } from "node:zlib"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 
@@ -18,6 +19,7 @@ import {
 } from "../support/capture-files.js"
 import { type RecordedConnection, record, saidBy } from "../support/recorded-streams.js"
 import { SEED } from "../support/seed.js"
+import { PSEUDOWIRE, TUNNELS } from "../support/tunnels.js"
 import { concat } from "../support/wire.js"
 import { follow, packetFields, type Wire } from "./tshark.js"
 
@@ -192,4 +194,46 @@ describe("fragments of IP packets are reassembled as by tshark", () => {
       expectSame(connections[0]!, follow(file, 1)[0]!, order)
     }
   })
+})
+
+describe("connections in tunnels are read as by tshark", () => {
+  /** What tshark has to be told. */
+  const AS = ["-d", "udp.port==8472,vxlan", "-d", `mpls.label==${PSEUDOWIRE},pwethcw`]
+
+  test("of every kind", () => {
+    const said = [
+      ["client", ascii("hello ".repeat(50))],
+      ["server", ascii("world! ".repeat(50))],
+    ] as const
+    const names = Object.keys(TUNNELS).flatMap((name) => [`10.0.0.1 ${name}`, `[fd00::1] ${name}`])
+    const frames = names.flatMap((name, i) => {
+      const [address, ...tunnel] = name.split(" ")
+      const server = address === "10.0.0.1" ? "10.0.0.2:5555" : "[fd00::2]:5555"
+      const packets = conversation(said, {
+        client: `${address}:${1000 + i}`,
+        server,
+        closed: "FIN",
+      })
+      return packets.map((packet) => ({
+        time: packet.time,
+        bytes: TUNNELS[tunnel.join(" ")]!(ipPacket(packet)),
+      }))
+    })
+    const file = pcapFile(frames)
+    const { connections, errors } = record(file)
+    expect(errors).toEqual([])
+    expect(connections).toHaveLength(names.length)
+    for (const [i, wire] of follow(file, names.length, AS).entries())
+      expectSame(connections[i]!, wire, names[i]!)
+  })
+
+  test.each(["vxlan-4789", "vxlan-8472", "vxlan-ipv6"])(
+    "recorded from the kernel's device: %s",
+    (name) => {
+      const file = new Uint8Array(gunzipSync(readFileSync(`test/recorded/${name}.pcap.gz`)))
+      const { connections } = record(file)
+      expect(connections).toHaveLength(1)
+      expectSame(connections[0]!, follow(file, 1, AS)[0]!, name)
+    },
+  )
 })

@@ -13,11 +13,16 @@ export interface Wire {
   fromServer: Uint8Array
 }
 
-/** Reassembles connections, which tshark numbers from 0. */
-export function follow(capture: Uint8Array, connections: number): Wire[] {
+/** Reassembles connections, which tshark numbers from 0. `options` are more of its options. */
+export function follow(
+  capture: Uint8Array,
+  connections: number,
+  options: readonly string[] = [],
+): Wire[] {
   const numbers = Array.from({ length: connections }, (_, i) => i)
   const stdout = tshark(
     capture,
+    ...options,
     "-q",
     ...numbers.flatMap((number) => ["-z", `follow,tcp,raw,${number}`]),
   )

@@ -16,6 +16,8 @@ export interface RecordedConnection extends TcpConnection {
 export interface Recording {
   connections: RecordedConnection[]
   errors: CaptureError[]
+  /** Numbers of packets that were not read. */
+  unread: ReadonlyMap<string, number>
 }
 
 export interface RecordOptions {
@@ -29,7 +31,7 @@ export interface RecordOptions {
 
 export function record(file: Uint8Array, options: RecordOptions = {}): Recording {
   const { chunks = [file.length || 1], wanted = () => true, known = true } = options
-  const recording: Recording = { connections: [], errors: [] }
+  const recording: Recording = { connections: [], errors: [], unread: new Map() }
   const reader = new StreamReader(
     (tcp) => {
       const connection: RecordedConnection = { ...tcp, calls: [] }
@@ -56,7 +58,7 @@ export function record(file: Uint8Array, options: RecordOptions = {}): Recording
     at += size
   }
   reader.end()
-  return recording
+  return { ...recording, unread: reader.unread }
 }
 
 /** Returns the data of one side: runs of bytes, the sizes of gaps between them, and how it ended. */

@@ -31,6 +31,7 @@ import {
 import { type CommandResult, main, runCommand } from "../support/command.js"
 import { PATIENCE } from "../support/patience.js"
 import { Running } from "../support/running-script.js"
+import { ethernet } from "../support/tunnels.js"
 import { concat, SENTINELS } from "../support/wire.js"
 import { COMMAND, frame, greeting, handshake, message } from "../support/zmtp.js"
 
@@ -332,6 +333,7 @@ describe("--json", async () => {
         connection: null,
         connections: 1,
         tcpConnections: 1,
+        unread: {},
         start: expect.stringMatching(/Z$/),
         end: expect.stringMatching(/Z$/),
         rows: lines.length - 2,
@@ -445,6 +447,20 @@ describe("the table", async () => {
       status: 0,
       stdout: "no ZeroMQ connection in this capture: no TCP connection carries anything\n",
       stderr: "",
+    })
+  })
+
+  test("counts and names the packets that are not read", async () => {
+    const frames = [0x0806, 0x88cc, 0x0806].map((etherType) => ({
+      time: 0n,
+      bytes: ethernet(etherType, new Uint8Array(0)),
+    }))
+    const path = file("unread.pcap", pcapFile(frames))
+    expect((await run([path])).stdout.split("\n")[1]).toBe(
+      "packets that are not read: 2 ARP (EtherType 0x0806), 1 LLDP (EtherType 0x88cc)",
+    )
+    expect(json((await run([path, "--json"])).stdout).at(-1)).toMatchObject({
+      unread: { "ARP (EtherType 0x0806)": 2, "LLDP (EtherType 0x88cc)": 1 },
     })
   })
 

@@ -2,10 +2,10 @@
 import type { FileFormat, Packet } from "./file-format.js"
 import { UnreadableRecord } from "./file-format.js"
 import { IpFragments } from "./fragments.js"
-import { type IpPayload, ipPayload } from "./ip.js"
-import { LINK_LAYERS } from "./link-layer.js"
+import type { IpPayload } from "./ip.js"
+import { Layers } from "./layers.js"
 import { Pcapng } from "./pcapng.js"
-import { type Segment, segmentIn, TCP } from "./segment.js"
+import { type Segment, segmentIn } from "./segment.js"
 
 /** Overwrites a byte. It is not the beginning of a frame, so that none is found where none was. */
 const HIDDEN = 0x2a
@@ -45,15 +45,15 @@ export function hideBytes(
   for (const { ip, runs } of packets())
     for (const { key, offset, length } of runs)
       if (ip.fragment && isMarked(marks, offset, offset + length)) fragmented.add(key)
-  for (const { packet, ip, runs } of packets()) {
+  for (const { packet, ip, checksums, runs } of packets()) {
     const { offset: at, recordEnd } = packet
     const end = at + packet.bytes.length
     const isPartOfOne = ip.fragment && runs.some(({ key }) => fragmented.has(key))
     if (!isPartOfOne && !isMarked(marks, at, recordEnd)) continue
-    const checksum = Math.min(at + ip.start + CHECKSUM, end)
     // Even a corrected checksum would tell too much, if there are few bytes or it was incomplete.
-    if ((ip.fragment?.offset ?? 0) === 0)
-      file.fill(0, checksum, Math.min(checksum + CHECKSUM_BYTES, end))
+    if ((ip.fragment?.offset ?? 0) === 0) checksums.push(ip.start + CHECKSUM)
+    for (const place of checksums)
+      file.fill(0, Math.min(at + place, end), Math.min(at + place + CHECKSUM_BYTES, end))
     file.fill(0, Math.min(at + ip.end, end), recordEnd)
   }
   for (let i = 0; i < file.length; i++) if (marks[i]) file[i] = HIDDEN
@@ -67,16 +67,26 @@ interface PlacedPacket extends Packet {
 interface TcpPacket {
   packet: PlacedPacket
   ip: IpPayload
+  /** The places of the checksums of tunnels in the packet. */
+  checksums: number[]
   runs: Run[]
 }
 
 function* tcpPacketsIn(file: Uint8Array, format: FileFormat): Generator<TcpPacket> {
   const fragments = new IpFragments(() => {})
+  // At most one for each packet.
+  const found: { bytes: Uint8Array; ip: IpPayload }[] = []
+  let checksums: number[] = []
+  const layers = new Layers({
+    ip: (bytes, ip) => found.push({ bytes, ip }),
+    checksum: (at) => checksums.push(at),
+    unread: () => {},
+  })
   for (const packet of packetsIn(file, format)) {
-    const start = LINK_LAYERS.get(packet.linkType)?.(packet.bytes)
-    const ip = start === undefined ? undefined : ipPayload(packet.bytes, start, packet.length)
-    if (!ip || (ip.protocol !== TCP && !ip.fragment)) continue
-    yield { packet, ip, runs: runsOf(packet, ip, fragments) }
+    checksums = []
+    layers.read(packet)
+    for (const { bytes, ip } of found.splice(0))
+      yield { packet, ip, checksums, runs: runsOf({ ...packet, bytes }, ip, fragments) }
   }
 }
 

@@ -4,11 +4,15 @@ import { TcpConnections } from "./connections.js"
 import type { Packet } from "./file-format.js"
 import { fileType, SIGNATURE_BYTES } from "./file-type.js"
 import { IpFragments } from "./fragments.js"
-import { ipPayload } from "./ip.js"
-import { describeLinkType, LINK_LAYERS } from "./link-layer.js"
+import type { IpPayload } from "./ip.js"
+import { Layers } from "./layers.js"
 import { PacketReader } from "./packet-reader.js"
-import { segmentIn, TCP } from "./segment.js"
+import { segmentIn } from "./segment.js"
 import type { StreamSink, TcpConnection } from "./stream-sink.js"
+import { linkTypeName } from "./unread.js"
+
+/** Kinds of packets that are not read, and counted apart. */
+const UNREAD_MAX_KINDS = 1000
 
 /** Reads the bytes of a capture file, and passes on those of its TCP connections. */
 export class StreamReader {
@@ -22,6 +26,12 @@ export class StreamReader {
       this.#time,
     ),
   )
+  readonly #layers = new Layers({
+    ip: (bytes, ip) => this.#ip(bytes, ip),
+    unread: (what) => this.#count(what),
+  })
+  /** Numbers of packets that are not read, by what they are. */
+  readonly unread: Map<string, number> = new Map()
   /** The first bytes, until there are enough to know the type of the file. */
   #head: Uint8Array = new Uint8Array(0)
   #input: PacketReader | RawStream | undefined
@@ -86,26 +96,29 @@ export class StreamReader {
     return input
   }
 
-  #packet({ time, linkType, bytes, offset, length }: Packet): void {
-    this.#offset = offset
-    this.#time = time
-    const linkLayer = LINK_LAYERS.get(linkType)
-    if (!linkLayer) {
-      const message = `packets of link type ${describeLinkType(linkType)} are not read: Ethernet, Linux cooked capture, BSD loopback and raw IP are`
-      this.#reportOnce(message, offset, time)
-      return
-    }
-    const at = linkLayer(bytes)
-    if (at === undefined) return
-    const ip = ipPayload(bytes, at, length)
-    if (ip?.fragment) {
-      for (const segment of this.#fragments.push(bytes, ip, ip.fragment, offset, time))
+  #packet(packet: Packet): void {
+    this.#offset = packet.offset
+    this.#time = packet.time
+    if (this.#layers.read(packet)) return
+    const message = `packets of link type ${linkTypeName(packet.linkType)} are not read: Ethernet, Linux cooked capture, BSD loopback and raw IP are`
+    this.#reportOnce(message, packet.offset, packet.time)
+  }
+
+  #ip(bytes: Uint8Array, ip: IpPayload): void {
+    if (ip.fragment) {
+      for (const segment of this.#fragments.push(bytes, ip, ip.fragment, this.#offset, this.#time))
         this.#connections.push(segment)
       return
     }
-    if (ip?.protocol !== TCP) return
-    const segment = segmentIn(bytes, ip, offset, time)
+    const segment = segmentIn(bytes, ip, this.#offset, this.#time)
     if (segment) this.#connections.push(segment)
+    else this.#count("TCP, cut off or damaged")
+  }
+
+  #count(what: string): void {
+    const { unread } = this
+    const kind = unread.has(what) || unread.size < UNREAD_MAX_KINDS - 1 ? what : "other kinds"
+    unread.set(kind, (unread.get(kind) ?? 0) + 1)
   }
 
   #reportOnce(message: string, offset: number, time: Time): void {
