@@ -40,7 +40,8 @@ const PART_BYTES = 150
 const CHUNK_BYTES = 1 << 18
 
 /**
- * Decodes a whole capture in memory: .pcap, .pcapng, or the bytes of one direction of a connection.
+ * Decodes a whole capture in memory: .pcap, .pcapng, or the bytes of one direction of a connection;
+ * or several files of packets, which are merged by time.
  * Of more than 100,000 connections only the first are kept, and of messages, commands and errors
  * those that take up to 1 GiB, and one more; `errors` says what was left out. `readCapture` has no
  * such limit.
@@ -48,13 +49,25 @@ const CHUNK_BYTES = 1 << 18
  * @throws CaptureFormatError if the file is not a capture.
  * @throws TypeError or RangeError if an option is unknown or out of range.
  */
-export function decodeCapture(file: Uint8Array, options: CaptureOptions = {}): Capture {
-  return decodeWithin(checkView("file", file), options, KEPT_MAX_BYTES)
+export function decodeCapture(
+  file: Uint8Array | readonly Uint8Array[],
+  options: CaptureOptions = {},
+): Capture {
+  const files = Array.isArray(file) ? file : [file]
+  return decodeWithin(
+    files.map((file) => checkView("file", file)),
+    options,
+    KEPT_MAX_BYTES,
+  )
 }
 
 /** Decodes a capture, and keeps messages, commands and errors until they exceed `maxBytes`. */
-export function decodeWithin(file: Uint8Array, options: CaptureOptions, maxBytes: number): Capture {
-  using reader = new CaptureReader(options)
+export function decodeWithin(
+  files: readonly Uint8Array[],
+  options: CaptureOptions,
+  maxBytes: number,
+): Capture {
+  using reader = new CaptureReader(options, files.length)
   const errors: CaptureError[] = []
   const connections = new Map<CaptureConnection, CapturedConnection>()
   let left = maxBytes
@@ -80,8 +93,15 @@ export function decodeWithin(file: Uint8Array, options: CaptureOptions, maxBytes
     else if (event.type === "message") all?.messages.push(event.message)
     else if (event.type === "error") all?.errors.push(event.error)
   }
-  for (let at = 0; at < file.length; at += CHUNK_BYTES)
-    for (const event of reader.push(file.subarray(at, at + CHUNK_BYTES))) add(event)
+  const places = files.map(() => 0)
+  for (let file = reader.wanted; file !== undefined; file = reader.wanted) {
+    const bytes = files[file] as Uint8Array
+    const at = places[file] as number
+    places[file] = at + CHUNK_BYTES
+    const isOver = at >= bytes.length
+    const chunk = bytes.subarray(at, at + CHUNK_BYTES)
+    for (const event of isOver ? reader.endFile(file) : reader.push(chunk, file)) add(event)
+  }
   for (const event of reader.end()) add(event)
   return { connections: [...connections.values()], errors, unread: reader.unread }
 }

@@ -8,7 +8,11 @@ export class CaptureFormatError extends Error {
   /** The code, which is stable, unlike the message. */
   readonly code = "ERR_CAPTURE_FORMAT"
 
-  constructor(detail: string) {
+  /** Which of several files it is, from 0. */
+  readonly file: number
+
+  constructor(detail: string, file = 0) {
     super(`ERR_CAPTURE_FORMAT: ${detail}`)
+    this.file = file
   }
 }

@@ -29,7 +29,7 @@ export interface CaptureError {
   time: Time
   /** The sender of the broken data; undefined for errors of the file itself. */
   from: Side | undefined
-  /** The offset in the file, in bytes. */
+  /** The offset in the file, in bytes. Of several files, `placeOf` says in which. */
   offset: number
 }
 
@@ -94,7 +94,8 @@ export interface CaptureMessage {
   arena: { index: number; messages: number } | undefined
   /**
    * The ranges of its frames in the file, including headers: offset and length of each run of
-   * bytes. `decodeFrames` turns these bytes into parts again.
+   * bytes. `decodeFrames` turns these bytes into parts again. Of several files, `placeOf` says in
+   * which an offset is.
    */
   ranges: readonly number[]
 }

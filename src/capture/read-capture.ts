@@ -6,7 +6,7 @@ import { CaptureReader, OPTION_NAMES } from "./reader.js"
 
 /** Options of `readCapture`. */
 export interface ReadCaptureOptions extends CaptureOptions {
-  /** Called with the number of bytes read so far, and the total if the file is a Blob. */
+  /** Called with the number of bytes read so far, and the total if all files are Blobs. */
   onProgress?: (bytesRead: number, totalBytes: number | undefined) => void
   /** Aborts the reading: the generator throws the signal's reason. */
   signal?: AbortSignal
@@ -20,12 +20,13 @@ const CHUNK_BYTES = 1 << 18
 
 /**
  * Reads a capture in chunks, from a File of a page or a stream of Node: gigabytes in little memory.
+ * Of several files, such as a ring that tcpdump wrote, the packets are merged by time.
  *
  * @throws CaptureFormatError if the file is not a capture.
  * @throws TypeError or RangeError if an option is unknown or out of range.
  */
 export async function* readCapture(
-  file: CaptureSource,
+  file: CaptureSource | readonly CaptureSource[],
   options: ReadCaptureOptions = {},
 ): AsyncGenerator<CaptureEvent, void, undefined> {
   const names = [...OPTION_NAMES, "onProgress", "signal"]
@@ -35,27 +36,41 @@ export async function* readCapture(
     throw wrongType(`onProgress must be a function; got ${shown(onProgress)}`)
   if (signal !== undefined && !(signal instanceof AbortSignal))
     throw wrongType(`signal must be an AbortSignal; got ${shown(signal)}`)
-  const chunks = chunksOf(file)
+  const files: readonly CaptureSource[] = Array.isArray(file) ? file : [file]
+  const sources = files.map((file) => piecesOf(chunksOf(file)))
   const { module } = await loadInstance(others.wasm)
-  using reader = new CaptureReader(others.wasm ? { ...others, wasm: module } : others)
-  const total = file instanceof Blob ? file.size : undefined
+  using reader = new CaptureReader(others.wasm ? { ...others, wasm: module } : others, files.length)
+  const total = files.every((file) => file instanceof Blob)
+    ? files.reduce((sum, { size }) => sum + size, 0)
+    : undefined
   let read = 0
-  signal?.throwIfAborted()
-  for await (const chunk of chunks) {
-    checkView("a chunk", chunk)
-    for (let at = 0; at < chunk.length; at += CHUNK_BYTES) {
-      const piece = chunk.subarray(at, at + CHUNK_BYTES)
-      const events = reader.push(piece)
-      read += piece.length
-      onProgress?.(read, total)
+  try {
+    signal?.throwIfAborted()
+    for (let file = reader.wanted; file !== undefined; file = reader.wanted) {
+      const { value: piece } = await (sources[file] as AsyncGenerator<Uint8Array>).next()
+      const events = piece ? reader.push(piece, file) : reader.endFile(file)
+      if (piece) {
+        read += piece.length
+        onProgress?.(read, total)
+      }
       for (const event of events) {
         signal?.throwIfAborted()
         yield event
       }
       signal?.throwIfAborted()
     }
+  } finally {
+    for (const source of sources) await source.return(undefined)
   }
   yield* reader.end()
+}
+
+async function* piecesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, undefined> {
+  for await (const chunk of chunks) {
+    checkView("a chunk", chunk)
+    for (let at = 0; at < chunk.length; at += CHUNK_BYTES)
+      yield chunk.subarray(at, at + CHUNK_BYTES)
+  }
 }
 
 function chunksOf(file: CaptureSource): AsyncIterable<Uint8Array> {

@@ -1,7 +1,8 @@
-import { closed } from "../codec/errors.js"
+import { closed, outOfRange, shown } from "../codec/errors.js"
 import { loadInstanceSync } from "../codec/module.js"
 import { checkBudget, checkDictionary, checkView, ownOptions } from "../codec/options.js"
 import type { CaptureConnection, CaptureEvent, CaptureOptions, Side, Time } from "./events.js"
+import { MAX_FILES } from "./packets/file-place.js"
 import { StreamReader } from "./packets/stream-reader.js"
 import { SharedMemory } from "./streams/memory.js"
 import { type CaptureContext, ZmtpConnection } from "./streams/zmtp-connection.js"
@@ -25,10 +26,13 @@ export class CaptureReader {
   #tcpConnections = 0
 
   /**
+   * @param files the number of files that are read together, at most 4096.
    * @throws TypeError or RangeError if an option is unknown or out of range.
    * @throws Error with the code ERR_LZ4_WASM if the module cannot be loaded.
    */
-  constructor(options: CaptureOptions = {}) {
+  constructor(options: CaptureOptions = {}, files = 1) {
+    if (!Number.isInteger(files) || files < 1 || files > MAX_FILES)
+      throw outOfRange(`files must be an integer from 1 to ${MAX_FILES}; got ${shown(files)}`)
     const { maxMessageSize, dictionary, wasm } = ownOptions(options, OPTION_NAMES)
     let id = 0
     const context: CaptureContext = {
@@ -53,6 +57,7 @@ export class CaptureReader {
         return connection
       },
       (error) => this.#events.push({ type: "error", connection: undefined, error }),
+      files,
     )
   }
 
@@ -70,23 +75,42 @@ export class CaptureReader {
   }
 
   /**
-   * Reads the next bytes of the file, which the caller may reuse afterwards. Returns the events
-   * that they complete.
+   * The file whose next bytes are needed, from 0: the packets of several files are merged by time,
+   * so those of one wait for those of others. Undefined if all have ended.
+   */
+  get wanted(): number | undefined {
+    return this.#streams.wanted
+  }
+
+  /**
+   * Reads the next bytes of a file, which the caller may reuse afterwards. Returns the events that
+   * they complete.
    *
+   * @param file which of several files it is, from 0: `wanted`, or packets wait in memory.
    * @throws CaptureFormatError if the file is not a capture; the reader is closed then.
    * @throws TypeError if `chunk` is not a Uint8Array.
    * @throws Error with the code ERR_LZ4_CLOSED after `close`.
    */
-  push(chunk: Uint8Array): CaptureEvent[] {
+  push(chunk: Uint8Array, file = 0): CaptureEvent[] {
     this.#checkOpen()
     const bytes = checkView("chunk", chunk)
-    return this.#run(() => this.#streams.push(bytes))
+    return this.#run(() => this.#streams.push(bytes, file))
   }
 
   /**
-   * Ends the file. Returns the last events and closes the reader.
+   * Ends one of several files. Returns the events that its end completes. Throws as `end` does.
    *
-   * @throws CaptureFormatError if the file is not a capture.
+   * @param file which of the files, from 0.
+   */
+  endFile(file: number): CaptureEvent[] {
+    this.#checkOpen()
+    return this.#run(() => this.#streams.endFile(file))
+  }
+
+  /**
+   * Ends all files. Returns the last events and closes the reader.
+   *
+   * @throws CaptureFormatError if a file is not a capture.
    * @throws Error with the code ERR_LZ4_CLOSED after `close` or `end`.
    */
   end(): CaptureEvent[] {

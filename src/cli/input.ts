@@ -1,4 +1,5 @@
-import { createReadStream } from "node:fs"
+import { createReadStream, existsSync, readdirSync } from "node:fs"
+import { basename, dirname, join } from "node:path"
 import { pipeline } from "node:stream"
 import { createGunzip } from "node:zlib"
 import { DamagedInput, fileError } from "./errors.js"
@@ -17,6 +18,31 @@ const GUNZIP = { chunkSize: 1 << 16, readableHighWaterMark: 1 }
 
 /** Returns the name of a file for messages. */
 export const nameOf = (file: string): string => (file === "-" ? "standard input" : file)
+
+/**
+ * Replaces names with * or ? in their last part by the files that match, in order, for shells that
+ * do not. A name that exists, or that no file matches, stays.
+ */
+export function matchingFiles(names: readonly string[]): string[] {
+  return names.flatMap((name) => {
+    const pattern = basename(name)
+    if (!/[*?]/.test(pattern) || existsSync(name)) return [name]
+    const escaped = pattern.replace(/[.+^${}()|[\]\\]/g, "\\$&")
+    const matches = new RegExp(`^${escaped.replaceAll("*", ".*").replaceAll("?", ".")}$`, "s")
+    const found = namesIn(dirname(name)).filter((file) => matches.test(file))
+    // As in a shell, a name that begins with a dot has to be asked for.
+    const shown = found.filter((file) => !file.startsWith(".") || pattern.startsWith("."))
+    return shown.length > 0 ? shown.sort().map((file) => join(dirname(name), file)) : [name]
+  })
+}
+
+function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory)
+  } catch {
+    return []
+  }
+}
 
 /**
  * Reads a file, or standard input for "-", in chunks. Files compressed by gzip are unpacked as they

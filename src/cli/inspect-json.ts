@@ -8,6 +8,7 @@ import type {
   Side,
   Time,
 } from "../capture/events.js"
+import { placeOf } from "../capture/packets/file-place.js"
 import { shippedIn } from "../capture/streams/messages.js"
 import type { SideSummary } from "../capture/summary.js"
 import type { Summary } from "./inspect-tally.js"
@@ -48,7 +49,7 @@ function fieldsOf(event: CaptureEvent): object {
       return {
         ...head("error", event.connection, time, from),
         ...errorFields(event.error),
-        offset,
+        ...placeOf(offset),
       }
     }
     case "close":

@@ -20,8 +20,8 @@ export function summaryText(summary: Summary): string[] {
   for (const connection of connections) lines.push(...connectionText(connection))
   const more = connectionCount - connections.length
   if (more > 0) lines.push(`and ${count(more, "more connection")}: --all lists them`)
-  lines.push(`total: ${trafficText(traffic)}${errors > 0 ? `, ${count(errors, "error")}` : ""}`)
   if (unread) lines.push(unread)
+  lines.push(`total: ${trafficText(traffic)}${errors > 0 ? `, ${count(errors, "error")}` : ""}`)
   return lines
 }
 

@@ -1,11 +1,17 @@
+import { setMaxListeners } from "node:events"
 import type { CaptureEvent } from "../capture/events.js"
 import { type Filter, filterHelp, filterRow } from "../capture/filter.js"
-import { type CaptureOptions, CaptureReader } from "../capture/index.js"
+import {
+  CaptureFormatError,
+  type CaptureOptions,
+  CaptureReader,
+  placeOf,
+} from "../capture/index.js"
 import { parse, wholeNumber } from "./args.js"
 import { readDictionary } from "./dictionary.js"
 import { captureError, DamagedInput, InputError, UsageError } from "./errors.js"
 import { filterOf } from "./filter.js"
-import { nameOf, readChunks } from "./input.js"
+import { matchingFiles, nameOf, readChunks } from "./input.js"
 import { jsonRow, jsonSummary } from "./inspect-json.js"
 import { summaryText } from "./inspect-summary.js"
 import { tableHeader, tableRow } from "./inspect-table.js"
@@ -14,11 +20,13 @@ import { openPage, savePage } from "./open-page.js"
 import { Output, OutputClosed } from "./output.js"
 import { Progress } from "./progress.js"
 
-export const usage: string = `usage: zeromq-lz4 inspect [options] FILE
+export const usage: string = `usage: zeromq-lz4 inspect [options] FILE…
 
 Shows the traffic of ZeroMQ peers over lz4+tcp:// and tcp:// as it is decoded, then a summary. FILE
 is a .pcap or .pcapng, or the bytes that one side of a connection sent; it may be compressed with
 gzip. "-" reads standard input: tcpdump -i any -U -w - … | zeromq-lz4 inspect -
+Several files, such as a ring of tcpdump -C or -G, are read as one: their packets are merged by
+time. In a name, * and ? stand for any characters.
 
       --json                    prints rows and summary as JSON, one object per line: see
                                 docs/inspect.md
@@ -76,11 +84,12 @@ const table: Format = {
 }
 
 export async function inspect(args: string[]): Promise<void> {
-  const { file, open, html, format, filter, dictionary, options } = inspectArgs(args)
+  const { files, open, html, format, filter, dictionary, options } = inspectArgs(args)
+  const [file] = files as [string]
   if (open) return openPage(file, dictionary)
   if (html !== undefined) return savePage(html, file, dictionary)
   try {
-    await report(file, format, filter, options)
+    await report(files, format, filter, options)
   } catch (error) {
     if (!(error instanceof OutputClosed)) throw error
   }
@@ -100,11 +109,13 @@ function inspectArgs(args: string[]) {
       html: { type: "string" },
     },
   })
-  const [file, ...more] = positionals
-  if (file === undefined) throw new UsageError("no FILE given")
-  if (more.length > 0) throw new UsageError(`one FILE at a time; got ${positionals.length}`)
+  if (positionals.length === 0) throw new UsageError("no FILE given")
+  const files = matchingFiles(positionals)
+  const isPage = values.open || values.html !== undefined
+  if (isPage && files.length > 1)
+    throw new UsageError(`--open and --html take one FILE; got ${files.length}`)
   const { open = false, html, dictionary: named, ...others } = values
-  if (open && (file === "-" || html !== undefined || Object.keys(others).length > 0))
+  if (open && (files[0] === "-" || html !== undefined || Object.keys(others).length > 0))
     throw new UsageError("--open takes a file, and no other option but --dictionary")
   if (html !== undefined && Object.keys(others).length > 0)
     throw new UsageError("--html takes no other option but --dictionary")
@@ -117,7 +128,7 @@ function inspectArgs(args: string[]) {
   const format = values.json ? json : table
   const dictionary = named === undefined ? undefined : { file: named, bytes: readDictionary(named) }
   return {
-    file,
+    files,
     open,
     html,
     dictionary,
@@ -130,17 +141,18 @@ function inspectArgs(args: string[]) {
   }
 }
 
-/** Prints the content of the file until it ends, or the user stops it. */
+/** Prints the content of the files until they end, or the user stops it. */
 async function report(
-  file: string,
+  files: readonly string[],
   format: Format,
   filter: Filter | undefined,
   options: CaptureOptions,
 ): Promise<void> {
-  const name = nameOf(file)
   const stop = new AbortController()
+  // Each file listens.
+  setMaxListeners(0, stop.signal)
   process.once("SIGINT", () => stop.abort())
-  const progress = new Progress(file, filter !== undefined)
+  const progress = new Progress(files, filter !== undefined)
   // At the same terminal, output replaces the line of progress.
   const output = new Output(process.stdout, () => process.stdout.isTTY && progress.clear())
   const tally = new Tally(format.maxConnections)
@@ -159,28 +171,46 @@ async function report(
   }
 
   const onRead = (bytes: number) => progress.add(bytes)
-  const reader = new CaptureReader(options)
+  const reader = new CaptureReader(options, files.length)
+  const chunks = files.map((file) => readChunks(file, { signal: stop.signal, onRead }))
   let damage: DamagedInput | undefined
-  try {
+
+  /** Returns the next bytes of a file; undefined at its end, or where it is damaged. */
+  async function next(file: number): Promise<Buffer | undefined> {
     try {
-      for await (const chunk of readChunks(file, { signal: stop.signal, onRead }))
-        await show(reader.push(chunk))
+      return (await (chunks[file] as AsyncGenerator<Buffer, undefined>).next()).value
     } catch (error) {
       if (!(error instanceof DamagedInput)) throw error
-      damage = error
+      damage ??= error
+      return undefined
     }
-    // If the user stopped it, the capture has not ended.
+  }
+
+  try {
+    for (let file = reader.wanted; file !== undefined; file = reader.wanted) {
+      const chunk = await next(file)
+      // If the user stopped it, the capture has not ended.
+      if (stop.signal.aborted) break
+      await show(chunk ? reader.push(chunk, file) : reader.endFile(file))
+    }
     if (!stop.signal.aborted) await show(reader.end())
   } catch (error) {
-    throw damage ?? captureError(name, error)
+    throw damage ?? captureError(nameOf(files[fileOf(error)] as string), error)
   } finally {
     progress.clear()
     reader.close()
+    for (const source of chunks) await source.return(undefined)
   }
   const { tcpConnections, unread } = reader
   for (const line of format.summary(tally.summary(tcpConnections, unread)))
     await output.add(`${line}\n`)
   await output.flush()
   if (damage) throw damage
-  if (tally.fileError) throw new InputError(`${name}: ${tally.fileError.message}`)
+  if (tally.fileError) {
+    const { file } = placeOf(tally.fileError.offset)
+    throw new InputError(`${nameOf(files[file] as string)}: ${tally.fileError.message}`)
+  }
 }
+
+/** Returns which of the files an error is about. */
+const fileOf = (error: unknown): number => (error instanceof CaptureFormatError ? error.file : 0)

@@ -5,7 +5,7 @@ const FIRST_MS = 1000
 const EACH_MS = 200
 
 /**
- * A line on standard error with the share of a file that was read. It is shown on a terminal with
+ * A line on standard error with the share of the files that was read. It is shown on a terminal with
  * little other output, because that is redirected or filtered.
  */
 export class Progress {
@@ -14,9 +14,10 @@ export class Progress {
   #shown = false
   #next = clockMs() + FIRST_MS
 
-  constructor(file: string, filtered: boolean) {
-    const wanted = file !== "-" && process.stderr.isTTY && (filtered || !process.stdout.isTTY)
-    this.#totalBytes = wanted ? sizeOf(file) : 0
+  constructor(files: readonly string[], filtered: boolean) {
+    const wanted =
+      !files.includes("-") && process.stderr.isTTY && (filtered || !process.stdout.isTTY)
+    this.#totalBytes = wanted ? files.reduce((sum, file) => sum + sizeOf(file), 0) : 0
   }
 
   add(bytes: number): void {

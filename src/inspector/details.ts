@@ -1,4 +1,5 @@
 /** The detail pane: one row with all of its parts, each as text, JSON or bytes. */
+import { placeOf } from "../capture/packets/file-place.js"
 import { append, html, setText } from "./dom.js"
 import { bytes, count, dateTime, plural, ratio, seconds } from "./format.js"
 import { envelopes, hexDump } from "./hex.js"
@@ -177,7 +178,7 @@ export class DetailPane {
   #headOf(which: Bytes, length: number): string {
     const kind = this.#details!.row.kind
     if (kind === "command") return `Body, ${bytes(length)}`
-    if (kind === "error") return `The file from byte ${count(this.#details!.offset ?? 0)} on`
+    if (kind === "error") return `The file ${placeText(this.#details!.offset ?? 0)} on`
     if (which === "wire") return `On the wire, ${bytes(length)}`
     return kind === "dictionary" ? `Dictionary, ${bytes(length)}` : `Plain, ${bytes(length)}`
   }
@@ -251,11 +252,16 @@ function factsOf({ row, connection, offset, arena }: Details, origin: bigint | u
       "Arena",
       arena && `message ${arena.index + 1} of ${arena.messages}; the wire bytes are the arena's`,
     ],
-    ["In the file", offset === undefined ? undefined : `from byte ${count(offset)}`],
+    ["In the file", offset === undefined ? undefined : placeText(offset)],
   ]
   return facts.flatMap(([name, value]) =>
     value === undefined ? [] : [html("div", {}, html("dt", {}, name), html("dd", {}, value))],
   )
+}
+
+function placeText(place: number): string {
+  const { file, offset } = placeOf(place)
+  return `from byte ${count(offset)}${file > 0 ? ` of file ${count(file + 1)}` : ""}`
 }
 
 function sizesOf({ kind, plainBytes, wireBytes }: PartDetails): string {

@@ -1,7 +1,7 @@
 /** Accepts files that are dropped anywhere on the page. */
 
 /** Sets the attribute data-dropping of `target` while a file is dragged over it. */
-export function listenForDrops(target: HTMLElement, onDrop: (file: File) => void): void {
+export function listenForDrops(target: HTMLElement, onDrop: (files: File[]) => void): void {
   target.addEventListener("dragover", (event) => {
     event.preventDefault()
     target.dataset.dropping = ""
@@ -13,7 +13,7 @@ export function listenForDrops(target: HTMLElement, onDrop: (file: File) => void
   target.addEventListener("drop", (event) => {
     event.preventDefault()
     delete target.dataset.dropping
-    const [file] = event.dataTransfer?.files ?? []
-    if (file) onDrop(file)
+    const files = [...(event.dataTransfer?.files ?? [])]
+    if (files.length > 0) onDrop(files)
   })
 }

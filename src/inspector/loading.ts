@@ -1,5 +1,6 @@
 /** A capture that is being read or was read: its rows, and the view of them that the page shows. */
-import { CaptureReader } from "../capture/index.js"
+import type { CaptureEvent } from "../capture/events.js"
+import { CaptureFormatError, CaptureReader } from "../capture/index.js"
 import { CaptureIndex } from "./capture-index.js"
 import { MAX_MESSAGE_BYTES } from "./limits.js"
 import { Opened } from "./opened.js"
@@ -20,7 +21,9 @@ let views = 0
 
 export class Loading {
   readonly #capture: number
-  readonly #file: Blob
+  readonly #files: readonly Blob[]
+  /** The same without compression, once they are read. */
+  #unpacked: readonly Blob[] = []
   readonly #dictionary: Uint8Array | undefined
   readonly #report: (state: State) => void
   readonly #index = new CaptureIndex()
@@ -44,12 +47,12 @@ export class Loading {
 
   constructor(
     capture: number,
-    file: Blob,
+    files: readonly Blob[],
     dictionary: Uint8Array | undefined,
     report: (state: State) => void,
   ) {
     this.#capture = capture
-    this.#file = file
+    this.#files = files
     this.#dictionary = dictionary
     this.#report = report
   }
@@ -61,8 +64,7 @@ export class Loading {
       if (this.#phase === "reading") this.#phase = "done"
     } catch (error) {
       this.#phase = "failed"
-      // The message without its code, which is for programs.
-      this.#failure = String((error as Error).message).replace(/^ERR_[A-Z_]+: /, "")
+      this.#failure = this.#failureOf(error as Error)
     }
     this.#milliseconds = performance.now() - this.#started
     await this.#look()
@@ -95,7 +97,7 @@ export class Loading {
     if (view !== this.#view.number || place >= this.#view.length)
       throw new RangeError("This row is not there any more.")
     const opening = ++this.#openings
-    const opened = await Opened.read(this.#index, this.#file, this.#view.at(place))
+    const opened = await Opened.read(this.#index, this.#unpacked, this.#view.at(place))
     if (opening === this.#openings) this.#opened = opened
     return opened.details
   }
@@ -107,25 +109,40 @@ export class Loading {
   }
 
   async #read(): Promise<void> {
-    const reader = new CaptureReader({
-      maxMessageSize: MAX_MESSAGE_BYTES,
-      dictionary: this.#dictionary,
-    })
+    this.#unpacked = await Promise.all(this.#files.map(unpacked))
+    const reader = new CaptureReader(
+      { maxMessageSize: MAX_MESSAGE_BYTES, dictionary: this.#dictionary },
+      this.#unpacked.length,
+    )
     this.#unread = reader.unread
+    const places = this.#unpacked.map(() => 0)
+    const add = (events: readonly CaptureEvent[]) => {
+      for (const event of events) this.#index.add(event)
+    }
     try {
-      for (let at = 0; at < this.#file.size; at += READ_BYTES) {
-        const chunk = new Uint8Array(await this.#file.slice(at, at + READ_BYTES).arrayBuffer())
+      for (let file = reader.wanted; file !== undefined; file = reader.wanted) {
+        const at = places[file]!
+        const piece = this.#unpacked[file]!.slice(at, at + READ_BYTES)
+        const chunk = new Uint8Array(await piece.arrayBuffer())
+        if (chunk.length === 0) add(reader.endFile(file))
         for (let i = 0; i < chunk.length; i += DECODE_BYTES)
-          for (const event of reader.push(chunk.subarray(i, i + DECODE_BYTES)))
-            this.#index.add(event)
-        this.#bytesRead = at + chunk.length
+          add(reader.push(chunk.subarray(i, i + DECODE_BYTES), file))
+        places[file] = at + chunk.length
+        this.#bytesRead += chunk.length
         await this.#look()
         if (this.#phase !== "reading") return
       }
-      for (const event of reader.end()) this.#index.add(event)
+      add(reader.end())
     } finally {
       reader.close()
     }
+  }
+
+  /** Returns the message without its code, which is for programs, and the file that it is about. */
+  #failureOf(error: Error): string {
+    const file = this.#files[error instanceof CaptureFormatError ? error.file : 0]
+    const name = file instanceof File ? `${file.name}: ` : ""
+    return name + String(error.message).replace(/^ERR_[A-Z_]+: /, "")
   }
 
   /** Updates the view in steps, between which calls of the page are handled. */
@@ -162,7 +179,7 @@ export class Loading {
       capture: this.#capture,
       phase: this.#phase,
       failure: this.#failure,
-      bytes: this.#file.size,
+      bytes: sizeOf(this.#unpacked),
       bytesRead: this.#bytesRead,
       milliseconds: this.#phase === "reading" ? now - this.#started : this.#milliseconds,
       rows: this.#index.rows,
@@ -183,6 +200,20 @@ export class Loading {
       },
       charts: charts ? chartsOf(this.#index, this.#view) : undefined,
     })
+  }
+}
+
+const sizeOf = (files: readonly Blob[]): number => files.reduce((sum, { size }) => sum + size, 0)
+
+/** Returns a file without the compression of gzip, which cannot be read from the middle. */
+async function unpacked(file: Blob): Promise<Blob> {
+  const [first, second] = new Uint8Array(await file.slice(0, 2).arrayBuffer())
+  if (first !== 0x1f || second !== 0x8b) return file
+  const plain = file.stream().pipeThrough(new DecompressionStream("gzip"))
+  try {
+    return await new Response(plain).blob()
+  } catch {
+    throw new Error("the gzip data is damaged, cut off, or followed by something else")
   }
 }
 

@@ -27,7 +27,7 @@ const client = new Client(workerSource, show, (reason) => {
 const filterBox = byId<HTMLInputElement>("filter")
 const overview = new Overview()
 
-let file: File | undefined
+let files: readonly File[] = []
 /** Counts the captures, to ignore reports about an earlier one. */
 let captures = 0
 let dictionary: { name: string; bytes: Uint8Array } | undefined
@@ -51,16 +51,21 @@ const details = new DetailPane(byId("title"), byId("facts"), byId("parts"), {
   download,
 })
 
-function open(capture: File): void {
-  file = capture
+/** Opens a capture; several files are read as one. */
+function open(capture: readonly File[]): void {
+  files = capture
   state = undefined
   closeDetails()
   filterBox.value = ""
-  setText(byId("name"), capture.name)
-  setTitle(`${capture.name} – zeromq-lz4 inspector`)
+  setText(byId("name"), nameOf(files))
+  setTitle(`${nameOf(files)} – zeromq-lz4 inspector`)
   document.body.dataset.phase = "reading"
   void client.call("open", ++captures, capture, dictionary?.bytes)
   table.focus()
+}
+
+function nameOf([first, ...others]: readonly File[]): string {
+  return `${first?.name}${others.length > 0 ? ` and ${count(others.length)} more` : ""}`
 }
 
 function show(newest: State): void {
@@ -68,7 +73,7 @@ function show(newest: State): void {
   state = newest
   const { phase, view, charts } = newest
   document.body.dataset.phase = phase
-  setText(byId("failure"), newest.failure ? `${file?.name}: ${newest.failure}` : "")
+  setText(byId("failure"), newest.failure ?? "")
   setText(byId("summary"), summaryOf(newest))
   byId("summary").title = unreadText(newest.unread)
   setText(byId("progress-text"), progressOf(newest))
@@ -207,13 +212,13 @@ new Splitter(byId("splitter"), byId("details"))
 
 for (const input of document.querySelectorAll<HTMLInputElement>(".open-capture"))
   input.addEventListener("change", () => {
-    const [chosen] = input.files ?? []
-    if (chosen) open(chosen)
+    const chosen = [...(input.files ?? [])]
+    if (chosen.length > 0) open(chosen)
     // So that the same file can be chosen again.
     input.value = ""
   })
 for (const button of document.querySelectorAll(".load-sample"))
-  button.addEventListener("click", () => open(new File([sample], "sample.pcap")))
+  button.addEventListener("click", () => open([new File([sample], "sample.pcap")]))
 byId("cancel").addEventListener("click", () => client.call("cancel"))
 listenForDrops(document.body, open)
 
@@ -241,7 +246,7 @@ function setDictionary(given: typeof dictionary): void {
   dictionary = given
   setText(byId("dictionary-name"), given ? `${given.name}, ${bytes(given.bytes.length)}` : "none")
   byId("no-dictionary").hidden = !given
-  if (file) open(file)
+  if (files.length > 0) open(files)
 }
 
 document.addEventListener("keydown", (event) => {
@@ -260,7 +265,7 @@ async function openEmbedded(): Promise<void> {
   const given = embeddedFile(byId("capture-dictionary"))
   if (given) await readDictionary(given)
   const capture = embeddedFile(byId("capture"))
-  if (capture) open(capture)
+  if (capture) open([capture])
 }
 
 void openEmbedded()

@@ -1,6 +1,6 @@
 /** One row with all of its bytes, read from the file again. */
 import type { CapturePart } from "../capture/events.js"
-import { decodeFrames } from "../capture/index.js"
+import { decodeFrames, placeOf } from "../capture/index.js"
 import type { CaptureIndex } from "./capture-index.js"
 import { contentOf } from "./content.js"
 import { indentJson } from "./json.js"
@@ -32,7 +32,7 @@ export class Opened {
     this.details = { ...details, parts: shown }
   }
 
-  static async read(index: CaptureIndex, file: Blob, row: number): Promise<Opened> {
+  static async read(index: CaptureIndex, files: readonly Blob[], row: number): Promise<Opened> {
     const connection = index.connection(index.connectionId(row))
     const ranges = index.ranges(row)
     const details: Details = {
@@ -53,11 +53,11 @@ export class Opened {
       case "error": {
         const [code, message] = index.record(row)
         details.error = { code: decode(code) as "ERR_CAPTURE_GAP", message: decode(message) }
-        const wire = await bytesOf(file, [ranges[0]!, ERROR_BYTES])
+        const wire = await bytesOf(files, [ranges[0]!, ERROR_BYTES])
         return new Opened(details, wire.length ? [partOf({ wire })] : [])
       }
       default: {
-        const frames = await bytesOf(file, ranges)
+        const frames = await bytesOf(files, ranges)
         const messages = decodeFrames(frames, {
           // Known from the first message on.
           transport: connection?.transport ?? "lz4+tcp",
@@ -121,11 +121,13 @@ function reads(bytes: Uint8Array): PartDetails["reads"] {
   }
 }
 
-/** Returns ranges of a file, joined. */
-async function bytesOf(file: Blob, ranges: readonly number[]): Promise<Uint8Array> {
+/** Returns ranges of the files, joined. */
+async function bytesOf(files: readonly Blob[], ranges: readonly number[]): Promise<Uint8Array> {
   const runs: Blob[] = []
-  for (let i = 0; i < ranges.length; i += 2)
-    runs.push(file.slice(ranges[i]!, ranges[i]! + ranges[i + 1]!))
+  for (let i = 0; i < ranges.length; i += 2) {
+    const { file, offset } = placeOf(ranges[i]!)
+    runs.push(files[file]!.slice(offset, offset + ranges[i + 1]!))
+  }
   return new Uint8Array(await new Blob(runs).arrayBuffer())
 }
 

@@ -120,7 +120,7 @@ export type Bytes = "plain" | "wire"
 
 /** The calls that the worker answers. `part` is a part of the newest `details`. */
 export interface Calls {
-  open(capture: number, file: Blob, dictionary: Uint8Array | undefined): void
+  open(capture: number, files: readonly Blob[], dictionary: Uint8Array | undefined): void
   cancel(): void
   filter(text: string): void
   rows(view: number, from: number, count: number): Row[]

@@ -10,9 +10,9 @@ const current = (): Loading => {
 }
 
 const calls: { [Name in keyof Calls]: (...args: Parameters<Calls[Name]>) => unknown } = {
-  open(capture, file, dictionary) {
+  open(capture, files, dictionary) {
     loading?.cancel()
-    loading = new Loading(capture, file, dictionary, (state: State) => reply({ state }))
+    loading = new Loading(capture, files, dictionary, (state: State) => reply({ state }))
     void loading.run()
   },
   cancel: () => current().cancel(),

@@ -60,9 +60,9 @@ export class Inspector {
     await this.page.dispatchEvent("body", "drop", { dataTransfer: transfer })
   }
 
-  /** Chooses a file of any size. */
-  choose(file: string): Promise<void> {
-    return this.page.locator(".welcome .open-capture").setInputFiles(file)
+  /** Chooses files of any size. */
+  choose(...files: string[]): Promise<void> {
+    return this.page.locator(".welcome .open-capture").setInputFiles(files)
   }
 
   loadSample(): Promise<void> {

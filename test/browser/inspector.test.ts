@@ -297,6 +297,40 @@ test.each([
   expect(await inspector.text("summary")).toMatch(/^4 connections · \d+ messages · .* · 1 error$/)
 })
 
+test("several files are read as one, compressed or not", async () => {
+  const whole = readFileSync(sample)
+  // The end of a packet, found as inspect does: in two files of half the packets each.
+  const ends = [24]
+  for (let at = 24; at < whole.length; at = ends.at(-1)!)
+    ends.push(at + 16 + whole.readUInt32LE(at + 8))
+  const middle = ends[ends.length >> 1]!
+  const first = write("ring.pcap0", whole.subarray(0, middle))
+  const second = write(
+    "ring.pcap1.gz",
+    gzipSync(Buffer.concat([whole.subarray(0, 24), whole.subarray(middle)])),
+  )
+  await open()
+  await inspector.choose(second, first)
+  expect(await inspector.settled()).toBe("done")
+  expect(await inspector.text("name")).toBe("ring.pcap1.gz and 1 more")
+  expect(await inspector.text("summary")).toMatch(/^4 connections · \d+ messages · .* · 1 error$/)
+  await inspector.filter("kind=message")
+  await inspector.page.locator(".row").first().dblclick()
+  await inspector.page
+    .locator("#facts")
+    .filter({ hasText: /of file 2/ })
+    .waitFor()
+  await inspector.page.locator("#parts .part").first().waitFor()
+})
+
+test("a file of which the compressed data is damaged is refused, by its name", async () => {
+  const packed = gzipSync(readFileSync(sample))
+  await open()
+  await inspector.choose(write("damaged.pcap.gz", packed.subarray(0, packed.length - 100)))
+  expect(await inspector.settled()).toBe("failed")
+  expect(await inspector.text("failure")).toMatch(/^damaged\.pcap\.gz: the gzip data is damaged/)
+})
+
 test("`inspect` has the same columns and totals as the page", async () => {
   const inspect = [join(root, "dist/cli/main.js"), "inspect", sample]
   const said = execFileSync(process.execPath, inspect, { encoding: "utf8" }).trimEnd().split("\n")

@@ -426,7 +426,7 @@ describe("unfinished messages", () => {
 
   test("decodeCapture keeps messages up to a limit, and says so", () => {
     const said = Array.from({ length: 10 }, (_, i) => message(text(`message ${i}`)))
-    const { connections, errors } = decodeWithin(concat(handshake("PUSH"), ...said), {}, 4000)
+    const { connections, errors } = decodeWithin([concat(handshake("PUSH"), ...said)], {}, 4000)
     expect(connections[0]?.messages).toHaveLength(6)
     expect(errors.map(({ message }) => message)).toEqual([
       "the messages and commands take more than 4000 bytes: the rest are left out",
@@ -435,7 +435,7 @@ describe("unfinished messages", () => {
 
   test("a message that is larger than the limit is kept if it is the first", () => {
     const large = message(new Uint8Array(5000))
-    const kept = decodeWithin(concat(handshake("PUSH"), large, large), {}, 4000)
+    const kept = decodeWithin([concat(handshake("PUSH"), large, large)], {}, 4000)
     expect(kept.connections[0]?.messages).toHaveLength(1)
     expect(kept.errors).toHaveLength(1)
   })

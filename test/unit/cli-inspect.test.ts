@@ -127,7 +127,7 @@ const broken = file(
 describe("wrong usage exits with 2 and explains the right one", () => {
   test.each<[says: string, args: string[]]>([
     ["no FILE", []],
-    ["one FILE", [good, good]],
+    ["take one FILE; got 2", ["--open", good, good]],
     ["--bogus", ["--bogus", good]],
     ['--filter: no field "size"', ["--filter", "size=3", good]],
     ["--filter: kind= is one of message, command", ["--filter", "kind=LZ5", good]],
@@ -448,6 +448,38 @@ describe("the table", async () => {
       stdout: "no ZeroMQ connection in this capture: no TCP connection carries anything\n",
       stderr: "",
     })
+  })
+
+  test("reads several files as one, compressed or not, and names that a shell did not expand", async () => {
+    const packets = conversation([
+      ["client", handshake("PUSH")],
+      ["client", message(bytes("hello"))],
+    ])
+    const frames = framesOf(packets)
+    file("ring.pcap0", gzipSync(pcapFile(frames.slice(4))))
+    file("ring.pcap1", pcapFile(frames.slice(0, 4)))
+    file("ring.other", "not a capture")
+    const { status, stdout } = await run(["--json", at("ring.pcap*")])
+    expect(status).toBe(0)
+    expect(json(stdout).filter(({ type }) => type === "message")).toMatchObject([
+      { parts: [{ text: "hello" }] },
+    ])
+    expect(await run([at("ring.pcap?"), at("ring.other")])).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(/ring\.other: begins with/),
+    })
+    expect((await run([at("none*")])).stderr).toMatch(/none\*: no such file/)
+    const cut = file("cut.pcap", pcapFile(frames).subarray(0, 200))
+    const result = await run(["--json", at("ring.pcap1"), cut])
+    expect(result.stderr).toMatch(/cut\.pcap: the file ends/)
+    expect(json(result.stdout).find(({ type }) => type === "error")).toMatchObject({ file: 1 })
+    expect((await run(["--open", cut, cut])).stderr).toMatch(/take one FILE; got 2/)
+  })
+
+  test("reads many files without a warning", () => {
+    const [, ...frames] = framesOf(conversation([["client", handshake("PUSH")]]))
+    const files = Array.from({ length: 20 }, (_, i) => file(`many${i}.pcap`, pcapFile(frames)))
+    expect(runAlone(files, {})).toMatchObject({ status: 0, stderr: "" })
   })
 
   test("counts and names the packets that are not read", async () => {

@@ -33,7 +33,7 @@ export interface FileFormat {
 export class UnreadableRecord extends Error {}
 
 /** As in libpcap: a record that claims to be longer is damaged. */
-const RECORD_MAX_BYTES = 16 * 1024 * 1024
+export const RECORD_MAX_BYTES: number = 16 * 1024 * 1024
 
 export function checkSize(what: string, size: number, minBytes: number): void {
   if (size < minBytes || size > RECORD_MAX_BYTES)

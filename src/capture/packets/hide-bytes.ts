@@ -1,6 +1,7 @@
 /** Overwrites marked bytes of packets, and whatever else in the file tells something about them. */
 import type { FileFormat, Packet } from "./file-format.js"
 import { UnreadableRecord } from "./file-format.js"
+import { formatBegunAt } from "./file-type.js"
 import { IpFragments } from "./fragments.js"
 import type { IpPayload } from "./ip.js"
 import { Layers } from "./layers.js"
@@ -91,13 +92,15 @@ function* tcpPacketsIn(file: Uint8Array, format: FileFormat): Generator<TcpPacke
 }
 
 /** Returns the packets of a file. Clears what cannot be read, and keys that a .pcapng may have. */
-function* packetsIn(file: Uint8Array, format: FileFormat): Generator<PlacedPacket> {
+function* packetsIn(file: Uint8Array, first: FileFormat): Generator<PlacedPacket> {
+  let format = first
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength)
   let size = 0
   for (let at = 0; at < file.length; at += size) {
     let packet: Packet | undefined
     size = 0
     try {
+      format = formatBegunAt(view, at, file.length - at) ?? format
       size = format.size(view, at, file.length - at)
       if (at + size <= file.length && format instanceof Pcapng && format.hasSecrets(view, at))
         file.fill(0, at + SECRETS_START, at + size - RECORD_TAIL_BYTES)

@@ -1,23 +1,26 @@
 import type { CaptureError } from "../events.js"
 import { type FileFormat, type Packet, UnreadableRecord } from "./file-format.js"
+import { formatBegunAt } from "./file-type.js"
 
 /** Splits a file of packets, given in chunks of any size, into its packets. */
 export class PacketReader {
-  readonly #format: FileFormat
+  #format: FileFormat
   readonly #packet: (packet: Packet) => void
   readonly #fileError: (error: CaptureError) => void
   /** An incomplete record, in the first #keptBytes of this array. */
   #kept: Uint8Array = new Uint8Array(1024)
   #keptBytes = 0
   /** The offset of the next record in the file. */
-  #offset = 0
+  #offset: number
   #broken = false
 
   constructor(
     format: FileFormat,
     packet: (packet: Packet) => void,
     fileError: (error: CaptureError) => void,
+    offset: number,
   ) {
+    this.#offset = offset
     this.#format = format
     this.#packet = packet
     this.#fileError = fileError
@@ -45,7 +48,7 @@ export class PacketReader {
     let at = 0
     while (this.#keptBytes > 0) {
       const view = new DataView(this.#kept.buffer, 0, this.#keptBytes)
-      const size = this.#format.size(view, 0, this.#keptBytes)
+      const size = this.#size(view, 0, this.#keptBytes)
       if (size === this.#keptBytes) {
         this.#keptBytes = 0
         this.#read(view, 0, size)
@@ -63,12 +66,18 @@ export class PacketReader {
   #readWhole(chunk: Uint8Array, at: number): void {
     const view = new DataView(chunk.buffer, chunk.byteOffset, chunk.byteLength)
     for (;;) {
-      const size = this.#format.size(view, at, chunk.length - at)
+      const size = this.#size(view, at, chunk.length - at)
       if (at + size > chunk.length) break
       this.#read(view, at, size)
       at += size
     }
     this.#keep(chunk.subarray(at))
+  }
+
+  /** Returns the size of a record. Another file may begin there, if files were joined. */
+  #size(view: DataView, at: number, available: number): number {
+    this.#format = formatBegunAt(view, at, available) ?? this.#format
+    return this.#format.size(view, at, available)
   }
 
   #read(view: DataView, at: number, size: number): void {

@@ -1,5 +1,11 @@
 /** .pcap: https://www.ietf.org/archive/id/draft-ietf-opsawg-pcap-06.html */
-import { checkSize, type FileFormat, type Packet } from "./file-format.js"
+import {
+  checkSize,
+  type FileFormat,
+  type Packet,
+  RECORD_MAX_BYTES,
+  UnreadableRecord,
+} from "./file-format.js"
 
 const MAGIC_MICROSECONDS = 0xa1b2c3d4
 const MAGIC_NANOSECONDS = 0xa1b23c4d
@@ -11,6 +17,7 @@ export class Pcap implements FileFormat {
   readonly #fractionNanoseconds: bigint
   /** Set once the file's header is read. */
   #linkType: number | undefined
+  #packets = 0
 
   /** Returns the format of a file that begins with this number, read as little or big endian. */
   static begunBy(magic: number, little: boolean): Pcap | undefined {
@@ -32,6 +39,11 @@ export class Pcap implements FileFormat {
     if (this.#linkType === undefined) return FILE_HEAD_BYTES
     if (available < RECORD_HEAD_BYTES) return RECORD_HEAD_BYTES
     const captured = view.getUint32(at + 8, this.#little)
+    // The second packet shows whether the first one was as long as it says.
+    if (this.#packets === 1 && this.#isMisplaced(view, at))
+      throw new UnreadableRecord(
+        "the second packet is not where the first one ends: this may be a variant of .pcap whose packets have longer headers (Nokia, Red Hat 6.1): make a .pcapng of it, as editcap does",
+      )
     checkSize("a packet", captured, 0)
     return RECORD_HEAD_BYTES + captured
   }
@@ -42,6 +54,7 @@ export class Pcap implements FileFormat {
       this.#linkType = view.getUint32(at + 20, this.#little) & 0xffff
       return undefined
     }
+    this.#packets++
     const seconds = BigInt(view.getUint32(at, this.#little))
     const fraction = BigInt(view.getUint32(at + 4, this.#little))
     return {
@@ -55,5 +68,13 @@ export class Pcap implements FileFormat {
       offset: offset + RECORD_HEAD_BYTES,
       length: view.getUint32(at + 12, this.#little),
     }
+  }
+
+  /** Returns whether no packet has such a head: more bytes than on the wire, and a wrong time or size. */
+  #isMisplaced(view: DataView, at: number): boolean {
+    const fraction = view.getUint32(at + 4, this.#little)
+    const captured = view.getUint32(at + 8, this.#little)
+    const isWrong = fraction >= 1_000_000_000 || captured > RECORD_MAX_BYTES
+    return isWrong && captured > view.getUint32(at + 12, this.#little)
   }
 }

@@ -1,12 +1,13 @@
-import { concat } from "../../codec/arrays.js"
+import { CaptureFormatError } from "../errors.js"
 import type { CaptureError, Time } from "../events.js"
+import { CaptureFile } from "./capture-file.js"
 import { TcpConnections } from "./connections.js"
 import type { Packet } from "./file-format.js"
-import { fileType, SIGNATURE_BYTES } from "./file-type.js"
+import { FILE_STRIDE } from "./file-place.js"
 import { IpFragments } from "./fragments.js"
 import type { IpPayload } from "./ip.js"
 import { Layers } from "./layers.js"
-import { PacketReader } from "./packet-reader.js"
+import { MergedPackets } from "./merged-packets.js"
 import { segmentIn } from "./segment.js"
 import type { StreamSink, TcpConnection } from "./stream-sink.js"
 import { linkTypeName } from "./unread.js"
@@ -14,7 +15,7 @@ import { linkTypeName } from "./unread.js"
 /** Kinds of packets that are not read, and counted apart. */
 const UNREAD_MAX_KINDS = 1000
 
-/** Reads the bytes of a capture file, and passes on those of its TCP connections. */
+/** Reads the bytes of a capture, in one file or several, and passes on those of its TCP connections. */
 export class StreamReader {
   readonly #open: (connection: TcpConnection) => StreamSink
   readonly #fileError: (error: CaptureError) => void
@@ -32,9 +33,10 @@ export class StreamReader {
   })
   /** Numbers of packets that are not read, by what they are. */
   readonly unread: Map<string, number> = new Map()
-  /** The first bytes, until there are enough to know the type of the file. */
-  #head: Uint8Array = new Uint8Array(0)
-  #input: PacketReader | RawStream | undefined
+  readonly #files: readonly CaptureFile[]
+  /** Undefined if there is only one file, whose packets need not wait for others. */
+  readonly #merged: MergedPackets | undefined
+  #ended = false
   /** The offset of the current packet. */
   #offset = 0
   #time: Time
@@ -44,12 +46,26 @@ export class StreamReader {
   /**
    * @param open makes the sink of a connection when its first bytes arrive.
    * @param fileError handles errors of the file itself; `from` is undefined.
+   * @param files the number of files.
    */
   constructor(
     open: (connection: TcpConnection) => StreamSink,
     fileError: (error: CaptureError) => void,
+    files = 1,
   ) {
     this.#open = open
+    const merged =
+      files > 1 ? new MergedPackets(files, (packet) => this.#packet(packet)) : undefined
+    this.#merged = merged
+    this.#files = Array.from(
+      { length: files },
+      (_, file) =>
+        new CaptureFile(file, file * FILE_STRIDE, {
+          packet: (packet) => (merged ? merged.add(file, packet) : this.#packet(packet)),
+          error: (error) => this.#fileError(error),
+          stream: () => this.#stream(file),
+        }),
+    )
     this.#fileError = fileError
     this.#connections = new TcpConnections(open, () =>
       this.#reportOnce(
@@ -60,40 +76,45 @@ export class StreamReader {
     )
   }
 
-  /**
-   * Reads the next bytes of the file, which are not kept. The sizes of the chunks do not matter,
-   * except that a raw stream is passed on in the same chunks; they are not Buffers, whose views take
-   * longer to create. Throws a CaptureFormatError if the
-   * file is not a capture.
-   */
-  push(chunk: Uint8Array): void {
-    let bytes = chunk
-    if (!this.#input) {
-      const more = bytes.subarray(0, SIGNATURE_BYTES - this.#head.length)
-      this.#head = concat([this.#head, more])
-      if (this.#head.length < SIGNATURE_BYTES) return
-      this.#input = this.#begin()
-      bytes = bytes.subarray(more.length)
-    }
-    this.#input.push(bytes)
+  /** The file whose next bytes are needed; undefined if all have ended. */
+  get wanted(): number | undefined {
+    return this.#merged ? this.#merged.wanted : this.#ended ? undefined : 0
   }
 
-  /** Ends the file. Throws a CaptureFormatError if it was too short to be a capture. */
+  /**
+   * Reads the next bytes of a file, which are not kept. The sizes of the chunks do not matter,
+   * except that a raw stream is passed on in the same chunks; they are not Buffers, whose views take
+   * longer to create. Throws a CaptureFormatError if the file is not a capture.
+   */
+  push(chunk: Uint8Array, file = 0): void {
+    this.#files[file]?.push(chunk)
+    this.#merged?.passOn()
+  }
+
+  /** Ends a file. Throws a CaptureFormatError if it was too short to be a capture. */
+  endFile(file: number): void {
+    const ended = this.#files[file]
+    // The newest file of a ring may not have been written to.
+    if (!this.#merged || !ended?.isEmpty) ended?.end()
+    this.#ended = true
+    this.#merged?.end(file)
+    this.#merged?.passOn()
+  }
+
+  /** Ends all files. Throws as `endFile` does. */
   end(): void {
-    this.#input ??= this.#begin()
-    this.#input.end()
+    for (const file of this.#files.keys()) this.endFile(file)
     this.#fragments.end()
     this.#connections.end()
   }
 
-  #begin(): PacketReader | RawStream {
-    const type = fileType(this.#head)
-    const input =
-      type === "stream"
-        ? new RawStream(this.#open)
-        : new PacketReader(type, (packet) => this.#packet(packet), this.#fileError)
-    input.push(this.#head)
-    return input
+  #stream(file: number): StreamSink {
+    if (this.#merged)
+      throw new CaptureFormatError(
+        "has the bytes of one side of a connection, without times: such a file is read alone",
+        file,
+      )
+    return this.#open({ client: "client", server: "server", begun: true, time: undefined })
   }
 
   #packet(packet: Packet): void {
@@ -125,28 +146,5 @@ export class StreamReader {
     if (this.#reported.has(message)) return
     this.#reported.add(message)
     this.#fileError({ code: "ERR_CAPTURE_UNREADABLE", message, time, from: undefined, offset })
-  }
-}
-
-/** One direction of a connection, without packets. It is treated as the client's. */
-class RawStream {
-  readonly #sink: StreamSink
-  #wanted = true
-  #offset = 0
-
-  constructor(open: (connection: TcpConnection) => StreamSink) {
-    this.#sink = open({ client: "client", server: "server", begun: true, time: undefined })
-  }
-
-  push(chunk: Uint8Array): void {
-    if (this.#wanted && chunk.length > 0)
-      this.#wanted = this.#sink.data("client", chunk, this.#offset, undefined)
-    this.#offset += chunk.length
-  }
-
-  end(): void {
-    if (!this.#wanted) return
-    this.#sink.end("client", undefined, true)
-    this.#sink.end("server", undefined, true)
   }
 }
