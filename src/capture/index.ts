@@ -8,6 +8,8 @@ export { type Capture, type CapturedConnection, decodeCapture } from "./decode-c
 export { type DecodeFramesOptions, decodeFrames } from "./decode-frames.js"
 export { CaptureFormatError } from "./errors.js"
 export type * from "./events.js"
+export { type CaptureFilter, captureFilter } from "./filter/capture-filter.js"
+export type { FilterOptions } from "./filter/filter.js"
 export { placeOf } from "./packets/file-place.js"
 export { type CaptureSource, type ReadCaptureOptions, readCapture } from "./read-capture.js"
 export { CaptureReader } from "./reader.js"

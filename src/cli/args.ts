@@ -6,7 +6,8 @@ export function parse<const T extends ParseArgsConfig>(config: T): ReturnType<ty
   try {
     return parseArgs(config)
   } catch (error) {
-    throw new UsageError((error as Error).message)
+    // Advice of parseArgs is on further lines.
+    throw new UsageError((error as Error).message.replaceAll("\n", " "))
   }
 }
 

@@ -11,18 +11,24 @@ const TYPE_MAX_COLUMNS = 20
 
 /** Formats a summary as lines of text. The last one is the total. */
 export function summaryText(summary: Summary): string[] {
-  const { connections, connectionCount, tcpConnections, rows, matching, traffic, errors } = summary
+  const { connections, connectionCount, matchingConnections, tcpConnections } = summary
+  const { rows, matching, traffic, errors } = summary
   const unread = unreadText(summary.unread)
   if (connectionCount === 0) return [noConnections(tcpConnections), unread].filter(Boolean)
   const lines = [`${count(connectionCount, "connection")}${period(summary)}`]
-  if (matching < rows)
-    lines.push(`${matching} of ${count(rows, "row")} match; the summary covers all rows`)
+  if (matching < rows) lines.push(matchingText(summary))
   for (const connection of connections) lines.push(...connectionText(connection))
-  const more = connectionCount - connections.length
+  const more = (matchingConnections ?? connectionCount) - connections.length
   if (more > 0) lines.push(`and ${count(more, "more connection")}: --all lists them`)
   if (unread) lines.push(unread)
   lines.push(`total: ${trafficText(traffic)}${errors > 0 ? `, ${count(errors, "error")}` : ""}`)
   return lines
+}
+
+function matchingText({ rows, matching, connectionCount, matchingConnections }: Summary): string {
+  const match = `${matching} of ${count(rows, "row")} match`
+  if (matchingConnections === undefined) return `${match}; the summary covers all rows`
+  return `${match}, in ${matchingConnections} of ${count(connectionCount, "connection")}; the sums cover all rows`
 }
 
 function noConnections(tcpConnections: number): string {

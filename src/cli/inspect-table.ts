@@ -1,13 +1,14 @@
 import { styleText } from "node:util"
+import { timeOf } from "../capture/event-time.js"
 import type {
   CaptureConnection,
   CaptureError,
   CaptureEvent,
   CaptureMessage,
   CapturePart,
-  Handshake,
   Side,
 } from "../capture/events.js"
+import { detailOf, formOf, formsOf, senderOf } from "../capture/rows.js"
 import { shippedIn } from "../capture/streams/messages.js"
 import { visible } from "../capture/visible.js"
 import { clockTime } from "./inspect-time.js"
@@ -35,46 +36,13 @@ const sizes = (parts: string, plain: string, wire: string, ratio: string): strin
 // The names and the order of the columns are those of the inspector's page.
 export const tableHeader: string = `${lead("TIME (UTC)", "CONN", " ", "FORM")} ${sizes("PARTS", "PLAIN", "WIRE", "RATIO")} CONTENT`
 
-/**
- * Formats an event as one line within the layout's width, or longer for errors. Returns undefined
- * if another row has the same information.
- */
-export function tableRow(event: CaptureEvent, layout: TableLayout): string | undefined {
-  switch (event.type) {
-    case "message":
-      return messageRow(event.connection, event.message, layout)
-    case "error": {
-      const { time, from } = event.error
-      const line = [
-        lead(clock(time), id(event.connection), arrow(from), "error"),
-        errorText(event.error),
-      ]
-      return styled("red", line.join(" "), layout)
-    }
-    case "command": {
-      const { time, from, name, detail } = event.command
-      const kind = cutTo(visible(name), NAME_MAX_COLUMNS)
-      return textRow(lead(clock(time), id(event.connection), arrow(from), kind), detail, layout)
-    }
-    case "handshake": {
-      const { connection, time, from, handshake } = event
-      // The row for READY has the rest.
-      if (handshake.identity !== undefined) return undefined
-      return textRow(
-        lead(clock(time), id(connection), arrow(from), "greeting"),
-        greetingText(handshake),
-        layout,
-      )
-    }
-    case "connection": {
-      const { client, server, begun } = event.connection
-      const note = begun ? "" : ", began before the capture: which of them is the client is a guess"
-      const start = lead(clock(event.time), id(event.connection), " ", "open")
-      return textRow(start, `${client} â†’ ${server}${note}`, layout)
-    }
-    case "close":
-      return textRow(lead(clock(event.time), id(event.connection), " ", "close"), "", layout)
-  }
+/** Formats an event as one line within the layout's width, or longer for errors. */
+export function tableRow(event: CaptureEvent, layout: TableLayout): string {
+  if (event.type === "message") return messageRow(event.connection, event.message, layout)
+  const kind = cutTo(visible(formOf(event)), NAME_MAX_COLUMNS)
+  const start = lead(clock(timeOf(event)), id(event.connection), arrow(senderOf(event)), kind)
+  if (event.type === "error") return styled("red", `${start} ${visible(detailOf(event))}`, layout)
+  return textRow(start, detailOf(event), layout)
 }
 
 function messageRow(
@@ -86,7 +54,7 @@ function messageRow(
   const dictionary = shippedIn(parts[0] as CapturePart)
   const error = parts.find((part) => part.error)?.error
   const measured = !dictionary && !error
-  const kinds = Array.from(new Set(parts.map(({ kind }) => kind))).join("+")
+  const kinds = formsOf(message)
   const start = `${lead(
     clock(time),
     id(connection),
@@ -123,8 +91,6 @@ const ratio = (times: number): string => `${times.toFixed(times < 100 ? 2 : 1)}Ã
 const left = (start: string, { columns }: TableLayout): number =>
   Math.max(columns - start.length, CONTENT_MIN_COLUMNS)
 
-const greetingText = ({ version, mechanism, asServer }: Handshake): string =>
-  `ZMTP ${version}, ${mechanism}${asServer ? " server" : ""}`
 const errorText = ({ code, message }: CaptureError): string => `${code}: ${visible(message)}`
 const clock = (time: bigint | undefined): string => clockTime(time) ?? ""
 const id = (connection: CaptureConnection | undefined): string => String(connection?.id ?? "")

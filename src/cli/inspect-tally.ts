@@ -1,3 +1,5 @@
+import { KEPT_CONNECTIONS_MAX } from "../capture/decode-capture.js"
+import { timeOf } from "../capture/event-time.js"
 import type {
   CaptureConnection,
   CaptureError,
@@ -19,6 +21,8 @@ export interface Summary {
   connections: TalliedConnection[]
   /** The number of all connections. */
   connectionCount: number
+  /** The number of those with matching rows; undefined if all connections are in the summary. */
+  matchingConnections: number | undefined
   /** Number of TCP connections with data, whether ZMTP or not. */
   tcpConnections: number
   /** Numbers of packets that were not read, by what they are. */
@@ -36,8 +40,14 @@ export interface Summary {
 /** Sums up the events of a capture. */
 export class Tally {
   readonly #maxConnections: number
-  readonly #open = new Map<number, CaptureConnection>()
-  readonly #closed: TalliedConnection[] = []
+  readonly #onlyMatching: boolean
+  /** The connections in the summary. The summary of a closed one is all that is kept of it. */
+  readonly #listed = new Map<
+    number,
+    { connection: CaptureConnection } | { closed: TalliedConnection }
+  >()
+  /** Connections with matching rows, up to KEPT_CONNECTIONS_MAX. */
+  readonly #matching = new Set<number>()
   readonly #errors = new Map<number, number>()
   readonly #traffic: Traffic = { messages: 0, plainBytes: 0, wireBytes: 0 }
   #connectionCount = 0
@@ -53,14 +63,17 @@ export class Tally {
   /**
    * @param maxConnections connections to keep. Others are only counted, so that memory does not
    * grow with the capture.
+   * @param onlyMatching whether only connections with matching rows are kept.
    */
-  constructor(maxConnections: number) {
+  constructor(maxConnections: number, onlyMatching = false) {
     this.#maxConnections = maxConnections
+    this.#onlyMatching = onlyMatching
   }
 
-  add(event: CaptureEvent, matching: boolean): void {
-    this.#rows++
-    if (matching) this.matching++
+  /** Adds an event, and whether it matches the filter; `hasRow` says whether it is a row. */
+  add(event: CaptureEvent, matching: boolean, hasRow = true): void {
+    if (hasRow) this.#rows++
+    if (hasRow && matching) this.matching++
     if (event.type === "error" && !event.connection) this.fileError ??= event.error
     this.#addTime(timeOf(event))
     const errors = errorsOf(event)
@@ -68,14 +81,16 @@ export class Tally {
     this.#errorCount += errors
     if (event.type === "connection") this.#connectionCount++
     if (event.type === "message") this.#addMessage(event.message)
-    if (id > this.#maxConnections) return
-    if (errors > 0) this.#errors.set(id, (this.#errors.get(id) ?? 0) + errors)
-    if (event.type === "connection") this.#open.set(id, event.connection)
-    if (event.type === "close") {
-      // Drop the reference, so that the connection and its dictionaries can be freed.
-      this.#open.delete(id)
-      this.#closed.push(this.#summaryOf(event.connection, true))
-    }
+    if (!event.connection) return
+    if (errors > 0 && id <= KEPT_CONNECTIONS_MAX)
+      this.#errors.set(id, (this.#errors.get(id) ?? 0) + errors)
+    if (hasRow && matching && this.#matching.size < KEPT_CONNECTIONS_MAX) this.#matching.add(id)
+    const wanted = this.#onlyMatching ? hasRow && matching : event.type === "connection"
+    if (wanted && !this.#listed.has(id) && this.#listed.size < this.#maxConnections)
+      this.#listed.set(id, { connection: event.connection })
+    // Drops the reference, so that the connection and its dictionaries can be freed.
+    if (event.type === "close" && this.#listed.has(id))
+      this.#listed.set(id, { closed: this.#summaryOf(event.connection, true) })
   }
 
   #addMessage({ parts, plainBytes, wireBytes }: CaptureMessage): void {
@@ -93,10 +108,13 @@ export class Tally {
   }
 
   summary(tcpConnections: number, unread: Summary["unread"] = new Map()): Summary {
-    const open = Array.from(this.#open.values(), (connection) => this.#summaryOf(connection, false))
+    const connections = Array.from(this.#listed.values(), (listed) =>
+      "closed" in listed ? listed.closed : this.#summaryOf(listed.connection, false),
+    )
     return {
-      connections: [...this.#closed, ...open].sort((a, b) => a.id - b.id),
+      connections: connections.sort((a, b) => a.id - b.id),
       connectionCount: this.#connectionCount,
+      matchingConnections: this.#onlyMatching ? this.#matching.size : undefined,
       tcpConnections,
       unread,
       start: this.#start,
@@ -117,17 +135,4 @@ function errorsOf(event: CaptureEvent): number {
   if (event.type === "error") return 1
   if (event.type !== "message") return 0
   return event.message.parts.filter(({ error }) => error).length
-}
-
-function timeOf(event: CaptureEvent): Time {
-  switch (event.type) {
-    case "message":
-      return event.message.time
-    case "command":
-      return event.command.time
-    case "error":
-      return event.error.time
-    default:
-      return event.time
-  }
 }

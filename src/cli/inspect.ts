@@ -1,12 +1,14 @@
 import { setMaxListeners } from "node:events"
 import type { CaptureEvent } from "../capture/events.js"
-import { type Filter, filterHelp, filterRow } from "../capture/filter.js"
+import type { CaptureFilter } from "../capture/filter/capture-filter.js"
+import { filterHelp } from "../capture/filter/filter.js"
 import {
   CaptureFormatError,
   type CaptureOptions,
   CaptureReader,
   placeOf,
 } from "../capture/index.js"
+import { hasRow } from "../capture/rows.js"
 import { parse, wholeNumber } from "./args.js"
 import { readDictionary } from "./dictionary.js"
 import { captureError, DamagedInput, InputError, UsageError } from "./errors.js"
@@ -32,7 +34,8 @@ time. In a name, * and ? stand for any characters.
                                 docs/inspect.md
       --filter EXPR             shows only rows that match; can be given more than once
       --dictionary FILE         a dictionary that was sent before the capture began
-      --all                     all connections in the summary, not the first 100 (--json: 10000)
+      --all                     all connections in the summary, not the first 100 (--json: 10000),
+                                and not only those with matching rows
       --max-message-size BYTES  maximum plaintext of one message; more is an error; default
                                 268435456 (256 MiB); -1: no limit
       --open                    shows FILE in a browser, in a page that works offline
@@ -41,6 +44,7 @@ time. In a name, * and ? stand for any characters.
   -h, --help                    this text
 
 EXPR: ${filterHelp}
+docs/filters.md has all of it.
 
 The exit code is 0 even if peers broke the protocol, and 1 if FILE is truncated, damaged or not a
 capture.`
@@ -58,23 +62,30 @@ const MESSAGE_MAX_BYTES = 256 << 20
 interface Format {
   /** Maximum number of connections in the summary. */
   maxConnections: number
+  /** Whether the summary has only those with rows that match the filter. */
+  onlyMatching: boolean
   header: string
-  /** Returns undefined for an event that another row describes. */
-  row(event: CaptureEvent): string | undefined
+  /** Whether an event has a row; another row may describe it. */
+  hasRow(event: CaptureEvent): boolean
+  row(event: CaptureEvent): string
   /** Returns lines, which together may be longer than a string can be. */
   summary(summary: Summary): string[]
 }
 
 const json: Format = {
   maxConnections: 10_000,
+  onlyMatching: false,
   header: "",
+  hasRow: () => true,
   row: jsonRow,
   summary: jsonSummary,
 }
 
 const table: Format = {
   maxConnections: 100,
+  onlyMatching: true,
   header: `${tableHeader}\n`,
+  hasRow,
   row: (event) =>
     tableRow(event, {
       columns: process.stdout.columns ?? NO_TERMINAL_COLUMNS,
@@ -132,7 +143,10 @@ function inspectArgs(args: string[]) {
     open,
     html,
     dictionary,
-    format: { ...format, ...(values.all && { maxConnections: Number.POSITIVE_INFINITY }) },
+    format: {
+      ...format,
+      ...(values.all && { maxConnections: Number.POSITIVE_INFINITY, onlyMatching: false }),
+    },
     filter: filterOf(values.filter),
     options: {
       maxMessageSize,
@@ -145,7 +159,7 @@ function inspectArgs(args: string[]) {
 async function report(
   files: readonly string[],
   format: Format,
-  filter: Filter | undefined,
+  filter: CaptureFilter | undefined,
   options: CaptureOptions,
 ): Promise<void> {
   const stop = new AbortController()
@@ -155,15 +169,16 @@ async function report(
   const progress = new Progress(files, filter !== undefined)
   // At the same terminal, output replaces the line of progress.
   const output = new Output(process.stdout, () => process.stdout.isTTY && progress.clear())
-  const tally = new Tally(format.maxConnections)
+  const tally = new Tally(format.maxConnections, filter !== undefined && format.onlyMatching)
   let begun = false
 
   async function show(events: readonly CaptureEvent[]): Promise<void> {
     for (const event of events) {
-      const matches = filter?.(filterRow(event)) ?? true
-      tally.add(event, matches)
-      const row = matches ? format.row(event) : undefined
-      if (row === undefined) continue
+      const matches = filter?.(event) ?? true
+      const isRow = format.hasRow(event)
+      tally.add(event, matches, isRow)
+      if (!isRow || !matches) continue
+      const row = format.row(event)
       await output.add(begun ? `${row}\n` : `${format.header}${row}\n`)
       begun = true
     }

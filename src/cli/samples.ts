@@ -1,5 +1,5 @@
 import type { CaptureEvent } from "../capture/events.js"
-import { type Filter, filterRow } from "../capture/filter.js"
+import type { CaptureFilter } from "../capture/filter/capture-filter.js"
 import { CaptureReader } from "../capture/index.js"
 import { fileType, SIGNATURE_BYTES } from "../capture/packets/file-type.js"
 import { DamagedInput, UsageError } from "./errors.js"
@@ -17,7 +17,7 @@ export interface SampleOptions {
   /** Whether each line of a file that is not a capture is a sample. */
   lines: boolean
   /** The filter for messages of captures. */
-  filter: Filter | undefined
+  filter: CaptureFilter | undefined
 }
 
 /** Samples, grouped by message. A message from a capture has all its parts, any other has one. */
@@ -72,7 +72,7 @@ export class Samples {
   async #addCapture(
     name: string,
     chunks: AsyncIterable<Buffer>,
-    filter: Filter | undefined,
+    filter: CaptureFilter | undefined,
   ): Promise<void> {
     this.captured = true
     using reader = new CaptureReader({ maxMessageSize: KEPT_MAX_BYTES })
@@ -81,7 +81,8 @@ export class Samples {
       for (const event of events) {
         if (event.type === "error" && !event.connection)
           printErrorLine(`zeromq-lz4: ${name}: ${event.error.message}`)
-        if (event.type !== "message" || !(filter?.(filterRow(event)) ?? true)) continue
+        // The filter is to see all events.
+        if (!(filter?.(event) ?? true) || event.type !== "message") continue
         const { parts } = event.message
         undecoded += parts.filter(({ error }) => error).length
         // Copied, because a view would keep all of its memory.

@@ -1,9 +1,9 @@
 /** The content of a capture as rows of numbers, small enough to keep a million of them. */
 
-import { KEPT_CONNECTIONS_MAX, tooManyConnections } from "../capture/decode-capture.js"
+import { KEPT_CONNECTIONS_MAX } from "../capture/decode-capture.js"
+import { timeOf } from "../capture/event-time.js"
 import type {
   CaptureConnection,
-  CaptureError,
   CaptureEvent,
   CaptureMessage,
   Handshake,
@@ -11,9 +11,10 @@ import type {
   Side,
   Time,
 } from "../capture/events.js"
+import { detailOf, formOf, senderOf } from "../capture/rows.js"
+import { contentOf } from "../capture/streams/messages.js"
 import { connectionSummary, sideSummary } from "../capture/summary.js"
-import { Column, Records } from "./columns.js"
-import { contentOf } from "./content.js"
+import { Column, MAX_PIECES, Records } from "./columns.js"
 import {
   MAX_CONNECTIONS,
   type Row,
@@ -22,26 +23,29 @@ import {
   type ShownSide,
 } from "./protocol.js"
 import { readable } from "./readable.js"
+import { RowEvents } from "./row-events.js"
 
-/** Bytes of a message that the table shows and the filter searches. */
+/** Bytes of a message that are kept. For more, the filter reads the file again. */
 export const PREVIEW_BYTES = 1024
 /** The same, once all previews together have reached LONG_PREVIEWS_BYTES. */
 const SHORT_PREVIEW_BYTES = 96
 const LONG_PREVIEWS_BYTES = 32 << 20
-/** Maximum number of rows: each takes some 100 to 200 bytes. */
-const MAX_ROWS = 8_000_000
 /** Bytes of a command that the detail pane can show. */
 const COMMAND_BYTES = 4096
 
-const KINDS: readonly RowKind[] = ["message", "dictionary", "command", "error"]
+const KINDS: readonly RowKind[] = [
+  ...(["message", "dictionary", "command", "error"] as const),
+  ...(["connection", "handshake", "close"] as const),
+]
 const SIDES: readonly (Side | undefined)[] = [undefined, "client", "server"]
 const FORMS: readonly PartKind[] = ["none", "plain", "LZ4B", "LZ4M", "LZ4D", "LZ4A"]
 
 // Masks of a byte of #kind.
-const KIND_MASK = 3
-const SIDE_SHIFT = 2
+const KIND_MASK = 7
+const SIDE_SHIFT = 3
 const SIDE_MASK = 3
-const FAILED = 1 << 4
+const FAILED = 1 << 5
+const CUT = 1 << 6
 
 /**
  * Maximum number of fields of a handshake that are shown, and bytes of each value: a peer may send a
@@ -80,15 +84,15 @@ export class CaptureIndex {
   readonly #records = new Records()
   readonly #entries = new Map<number, Entry>()
   readonly #encoder = new TextEncoder()
-  readonly #maxRows: number
+  readonly #rowEvents: RowEvents
   origin: Time
   messages = 0
   totalPlainBytes = 0
   totalWireBytes = 0
   errors = 0
 
-  constructor(maxRows: number = MAX_ROWS) {
-    this.#maxRows = maxRows
+  constructor(maxRows?: number) {
+    this.#rowEvents = new RowEvents(maxRows)
   }
 
   get rows(): number {
@@ -99,52 +103,33 @@ export class CaptureIndex {
     return this.#entries.size
   }
 
-  add(event: CaptureEvent): void {
-    if ((event.connection?.id ?? 0) > KEPT_CONNECTIONS_MAX) {
-      if (event.type === "connection" && event.connection.id === KEPT_CONNECTIONS_MAX + 1)
-        this.#addError(undefined, tooManyConnections(event.time))
-      return
-    }
-    if (this.rows >= this.#maxRows && isRow(event)) {
-      if (this.rows === this.#maxRows) this.#addError(undefined, tooManyRows(event, this.#maxRows))
-      if (event.type === "message") this.#count(event.message)
-      return
-    }
-    switch (event.type) {
-      case "connection":
-        this.#entries.set(event.connection.id, {
-          connection: event.connection,
-          closed: false,
-          errors: 0,
-          dictionaries: { client: [], server: [] },
-        })
-        break
-      case "close":
-        this.#entry(event.connection).closed = true
-        break
-      case "message":
-        this.#addMessage(event.connection, event.message)
-        break
-      case "command": {
-        const { name, detail, body, time, from } = event.command
-        const pieces = [this.#encoder.encode(name), this.#encoder.encode(detail), body]
-        this.#addRow("command", from, event.connection, time, pieces, COMMAND_BYTES)
-        this.#addSizes(0, 0, body.length, body.length)
-        break
-      }
-      case "error":
-        this.#addError(event.connection, event.error)
-        break
-      case "handshake":
-      // A handshake's commands have rows of their own; their content is shown with the connection.
-    }
+  /** Adds an event. Returns the event of the row that was added, if there is one. */
+  add(event: CaptureEvent): CaptureEvent | undefined {
+    const { connection } = event
+    if (connection && connection.id <= KEPT_CONNECTIONS_MAX) this.#note(connection, event)
+    const row = this.#rowEvents.take(event)
+    if (row?.type === "message") this.#addMessage(row.connection, row.message)
+    else if (row) this.#addSaid(row)
+    return row
+  }
+
+  #note(connection: CaptureConnection, event: CaptureEvent): void {
+    if (event.type === "connection")
+      this.#entries.set(connection.id, {
+        connection,
+        closed: false,
+        errors: 0,
+        dictionaries: { client: [], server: [] },
+      })
+    else if (event.type === "close") this.#entry(connection).closed = true
+    else if (event.type === "message") this.#count(event.message)
   }
 
   row(index: number): Row {
     const kind = this.kind(index)
     const time = this.time(index)
     const pieces = this.record(index)
-    const said = kind === "command" || kind === "error"
+    const said = kind !== "message" && kind !== "dictionary"
     return {
       number: index + 1,
       kind,
@@ -157,7 +142,7 @@ export class CaptureIndex {
       wireBytes: this.wireBytes(index),
       failed: this.failed(index),
       preview: said ? [UTF8.decode(pieces[1])] : pieces.map(readable),
-      cut: kind === "message" && this.plainBytes(index) > lengthOf(pieces),
+      cut: kind === "message" && this.isCut(index),
     }
   }
 
@@ -188,6 +173,11 @@ export class CaptureIndex {
     return this.#time.get(index)
   }
 
+  /** Returns the number of parts of a message or dictionary. */
+  parts(index: number): number | undefined {
+    return this.#parts.get(index) || undefined
+  }
+
   plainBytes(index: number): number {
     return this.#plainBytes.get(index)
   }
@@ -197,18 +187,32 @@ export class CaptureIndex {
   }
 
   /**
-   * Returns the beginning of each part; for a command its name, meaning and body; for an error its
-   * code and message.
+   * Returns the beginning of each part; for an error its code and message; for others their form, what
+   * they say, and a command's body.
    */
   record(index: number): Uint8Array[] {
     return this.#records.get(this.#record.get(index))
   }
 
-  /** Returns the text that filters search. */
+  /** Returns whether only the beginning of a message's or dictionary's content is kept. */
+  isCut(index: number): boolean {
+    return (this.#kind.get(index) & CUT) !== 0
+  }
+
+  /** Returns the text that filters search, unless it is cut. */
   text(index: number): string {
-    const pieces = this.record(index)
-    if (this.kind(index) === "command") pieces.pop()
-    return pieces.map((piece) => UTF8.decode(piece)).join("\n")
+    const texts = this.record(index).map((piece) => UTF8.decode(piece))
+    switch (this.kind(index)) {
+      case "message":
+      case "dictionary":
+        return texts.join("\n")
+      case "close": {
+        const { client, server } = this.connection(this.connectionId(index))!
+        return `${client} → ${server}`
+      }
+      default:
+        return `${texts[0]}${this.kind(index) === "error" ? ":" : ""} ${texts[1]}`
+    }
   }
 
   arena(index: number): { index: number; messages: number } | undefined {
@@ -281,7 +285,6 @@ export class CaptureIndex {
       failed,
     )
     this.#addSizes(forms, parts.length, message.plainBytes, message.wireBytes, message.arena)
-    this.#count(message)
   }
 
   #count({ parts, plainBytes, wireBytes }: CaptureMessage): void {
@@ -290,11 +293,23 @@ export class CaptureIndex {
     this.totalWireBytes += wireBytes
   }
 
-  #addError(connection: CaptureConnection | undefined, error: CaptureError): void {
-    const pieces = [this.#encoder.encode(error.code), this.#encoder.encode(error.message)]
-    const { from, time, offset } = error
-    this.#addRow("error", from, connection, time, pieces, COMMAND_BYTES, [offset, 0], true)
-    this.#addSizes(0, 0, 0, 0)
+  /** Adds a row that says in words what happened. */
+  #addSaid(event: Exclude<CaptureEvent, { type: "message" }>): void {
+    const { connection, type } = event
+    const error = type === "error" ? event.error : undefined
+    const body = type === "command" ? event.command.body : NONE
+    const said = error ? [error.code, error.message] : [formOf(event), detailOf(event)]
+    this.#addRow(
+      type,
+      senderOf(event),
+      connection,
+      timeOf(event),
+      [...said.map((text) => this.#encoder.encode(text)), body],
+      COMMAND_BYTES,
+      error ? [error.offset, 0] : [],
+      error !== undefined,
+    )
+    this.#addSizes(0, 0, body.length, body.length)
   }
 
   #addRow(
@@ -308,8 +323,13 @@ export class CaptureIndex {
     failed = false,
   ): void {
     if (time !== undefined) this.origin ??= time
+    const isContent = kind === "message" || kind === "dictionary"
+    const cut = isContent && (lengthOf(pieces) > limit || pieces.length > MAX_PIECES)
     this.#kind.push(
-      KINDS.indexOf(kind) | (SIDES.indexOf(from) << SIDE_SHIFT) | (failed ? FAILED : 0),
+      KINDS.indexOf(kind) |
+        (SIDES.indexOf(from) << SIDE_SHIFT) |
+        (failed ? FAILED : 0) |
+        (cut ? CUT : 0),
     )
     this.#connection.push(connection?.id ?? 0)
     this.#time.push(time === undefined ? Number.NaN : Number(time - this.origin!))
@@ -347,17 +367,6 @@ export class CaptureIndex {
 }
 
 const NONE = new Uint8Array()
-
-/** Returns whether an event has a row of its own. */
-const isRow = ({ type }: CaptureEvent): boolean =>
-  type === "message" || type === "command" || type === "error"
-
-/** Returns the error for the first row that is not kept. */
-function tooManyRows(event: CaptureEvent, max: number): CaptureError {
-  const time = event.type === "message" ? event.message.time : undefined
-  const message = `there are more than ${max} rows: the rest are only counted; zeromq-lz4 inspect shows all`
-  return { code: "ERR_CAPTURE_UNREADABLE", message, time, from: undefined, offset: 0 }
-}
 
 const lengthOf = (pieces: readonly Uint8Array[]): number =>
   pieces.reduce((sum, { length }) => sum + length, 0)

@@ -1,17 +1,13 @@
 /** A capture that is being read or was read: its rows, and the view of them that the page shows. */
 import type { CaptureEvent } from "../capture/events.js"
-import { CaptureFormatError, CaptureReader } from "../capture/index.js"
+import { CaptureFormatError } from "../capture/index.js"
 import { CaptureIndex } from "./capture-index.js"
-import { MAX_MESSAGE_BYTES } from "./limits.js"
+import { ContentSearch } from "./content-search.js"
 import { Opened } from "./opened.js"
 import type { Details, Phase, Row, State } from "./protocol.js"
+import { Reading } from "./reading.js"
 import { chartsOf } from "./series.js"
 import { View } from "./view.js"
-
-/** Bytes to read from the file at once. */
-const READ_BYTES = 2 << 20
-/** Bytes to decode at once: LZ4 expands them up to 255 times. */
-const DECODE_BYTES = 256 << 10
 
 const STATE_MILLISECONDS = 100
 const CHARTS_MILLISECONDS = 1000
@@ -29,6 +25,7 @@ export class Loading {
   readonly #index = new CaptureIndex()
   readonly #started = performance.now()
   #view = new View(this.#index, ++views, "")
+  #search: ContentSearch | undefined
   #mistake: string | undefined
   #opened: Opened | undefined
   /**
@@ -38,8 +35,8 @@ export class Loading {
   #openings = 0
   #phase: Phase = "reading"
   #failure: string | undefined
-  #unread: State["unread"] = new Map()
-  #bytesRead = 0
+  /** The reading that finds the rows. */
+  #first: Reading | undefined
   #milliseconds = 0
   #looking = false
   #reportedAt = 0
@@ -110,31 +107,29 @@ export class Loading {
 
   async #read(): Promise<void> {
     this.#unpacked = await Promise.all(this.#files.map(unpacked))
-    const reader = new CaptureReader(
-      { maxMessageSize: MAX_MESSAGE_BYTES, dictionary: this.#dictionary },
-      this.#unpacked.length,
-    )
-    this.#unread = reader.unread
-    const places = this.#unpacked.map(() => 0)
-    const add = (events: readonly CaptureEvent[]) => {
-      for (const event of events) this.#index.add(event)
-    }
+    const reading = this.#newReading()
+    this.#first = reading
     try {
-      for (let file = reader.wanted; file !== undefined; file = reader.wanted) {
-        const at = places[file]!
-        const piece = this.#unpacked[file]!.slice(at, at + READ_BYTES)
-        const chunk = new Uint8Array(await piece.arrayBuffer())
-        if (chunk.length === 0) add(reader.endFile(file))
-        for (let i = 0; i < chunk.length; i += DECODE_BYTES)
-          add(reader.push(chunk.subarray(i, i + DECODE_BYTES), file))
-        places[file] = at + chunk.length
-        this.#bytesRead += chunk.length
+      while (!reading.ended && this.#phase === "reading") {
+        await reading.step((events) => this.#add(events))
         await this.#look()
-        if (this.#phase !== "reading") return
       }
-      add(reader.end())
     } finally {
-      reader.close()
+      reading.close()
+    }
+  }
+
+  #newReading(): Reading {
+    return new Reading(this.#unpacked, this.#dictionary)
+  }
+
+  #add(events: readonly CaptureEvent[]): void {
+    for (const event of events) {
+      const row = this.#index.add(event)
+      // A view that is up to date is spared another reading of the files.
+      if (!row || !this.#index.isCut(this.#index.rows - 1)) continue
+      this.#view.step(Number.POSITIVE_INFINITY)
+      if (this.#view.next === this.#index.rows - 1) this.#view.test(row)
     }
   }
 
@@ -150,7 +145,7 @@ export class Loading {
     if (this.#looking) return
     this.#looking = true
     do {
-      this.#step()
+      await this.#step()
       this.#reportSometimes()
       await turn()
     } while (!this.#view.complete)
@@ -159,13 +154,23 @@ export class Loading {
   }
 
   /** Tests some rows. If the filter fails, all rows are shown, and other filters can follow. */
-  #step(): void {
+  async #step(): Promise<void> {
     try {
       this.#view.step()
+      if (this.#view.needsEvent && this.#first) await this.#searchSome(this.#first)
     } catch (error) {
       this.#mistake = (error as Error).message
       this.#view = new View(this.#index, ++views, "")
     }
+  }
+
+  /** Tests some rows that need to be read again. */
+  async #searchSome(first: Reading): Promise<void> {
+    if (this.#search?.view !== this.#view) {
+      this.#search?.close()
+      this.#search = new ContentSearch(this.#view, this.#newReading())
+    }
+    await this.#search.step(first)
   }
 
   #reportSometimes(): void {
@@ -180,14 +185,14 @@ export class Loading {
       phase: this.#phase,
       failure: this.#failure,
       bytes: sizeOf(this.#unpacked),
-      bytesRead: this.#bytesRead,
+      bytesRead: this.#first?.bytesRead ?? 0,
       milliseconds: this.#phase === "reading" ? now - this.#started : this.#milliseconds,
       rows: this.#index.rows,
       messages: this.#index.messages,
       plainBytes: this.#index.totalPlainBytes,
       wireBytes: this.#index.totalWireBytes,
       errors: this.#index.errors,
-      unread: this.#unread,
+      unread: this.#first?.unread ?? new Map(),
       origin: this.#index.origin,
       connections: this.#index.summaries(),
       connectionCount: this.#index.connectionCount,
@@ -196,6 +201,7 @@ export class Loading {
         filter: this.#view.filter,
         rows: this.#view.length,
         filtering: !this.#view.complete,
+        searchedBytes: this.#view.complete ? undefined : this.#search?.bytesRead,
         mistake: this.#mistake,
       },
       charts: charts ? chartsOf(this.#index, this.#view) : undefined,

@@ -1,6 +1,6 @@
 /** The page: accepts a capture, passes it to the worker and shows the results. */
 import workerSource from "inspector-worker"
-import { filterHelp } from "../capture/filter.js"
+import { filterHelp } from "../capture/filter/filter.js"
 import { unreadText } from "../capture/summary.js"
 import { DICTIONARY_MAX_BYTES } from "../codec/wire.js"
 import { Client } from "./client.js"
@@ -53,14 +53,16 @@ const details = new DetailPane(byId("title"), byId("facts"), byId("parts"), {
 
 /** Opens a capture; several files are read as one. */
 function open(capture: readonly File[]): void {
+  // The first capture is shown as the address of the page says.
+  filterBox.value = files.length > 0 ? "" : filterOfAddress()
+  writeAddress()
   files = capture
   state = undefined
   closeDetails()
-  filterBox.value = ""
   setText(byId("name"), nameOf(files))
   setTitle(`${nameOf(files)} – zeromq-lz4 inspector`)
   document.body.dataset.phase = "reading"
-  void client.call("open", ++captures, capture, dictionary?.bytes)
+  void client.call("open", ++captures, capture, dictionary?.bytes, filterBox.value)
   table.focus()
 }
 
@@ -124,9 +126,11 @@ function progressOf({ phase, bytes: size, bytesRead, messages, milliseconds }: S
   }
 }
 
-function matchesOf({ view, rows }: State): string {
+function matchesOf({ view, rows, bytesRead }: State): string {
   if (view.filter.trim() === "") return plural(rows, "row")
-  return `${count(view.rows)} of ${plural(rows, "row")}${view.filtering ? " …" : ""}`
+  const searched = view.searchedBytes === undefined ? undefined : view.searchedBytes / bytesRead
+  const more = searched === undefined ? " …" : `, ${Math.floor(100 * searched)} % searched`
+  return `${count(view.rows)} of ${plural(rows, "row")}${view.filtering ? more : ""}`
 }
 
 /** Returns the connection of a filter that only chooses a connection. */
@@ -141,8 +145,29 @@ let filterTimer = 0
 
 function setFilter(text: string): void {
   filterBox.value = text
-  void client.call("filter", text)
+  writeAddress()
+  if (files.length > 0) void client.call("filter", text)
 }
+
+// The address of the page has the filter, so that a link can have one.
+const PREFIX = "#filter="
+
+function filterOfAddress(): string {
+  const { hash } = location
+  try {
+    return hash.startsWith(PREFIX) ? decodeURIComponent(hash.slice(PREFIX.length)) : ""
+  } catch {
+    // It was cut in the middle of a character, for example.
+    return ""
+  }
+}
+
+function writeAddress(): void {
+  const text = filterBox.value
+  history.replaceState(null, "", text ? PREFIX + encodeURIComponent(text) : "#")
+}
+
+window.addEventListener("hashchange", () => setFilter(filterOfAddress()))
 
 filterBox.addEventListener("input", () => {
   window.clearTimeout(filterTimer)

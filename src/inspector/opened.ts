@@ -1,8 +1,8 @@
 /** One row with all of its bytes, read from the file again. */
 import type { CapturePart } from "../capture/events.js"
 import { decodeFrames, placeOf } from "../capture/index.js"
+import { contentOf } from "../capture/streams/messages.js"
 import type { CaptureIndex } from "./capture-index.js"
-import { contentOf } from "./content.js"
 import { indentJson } from "./json.js"
 import { MAX_MESSAGE_BYTES } from "./limits.js"
 import type { Bytes, Details, PartDetails } from "./protocol.js"

@@ -2,7 +2,14 @@
 import type { CaptureError, PartKind, Side } from "../capture/events.js"
 import type { ConnectionSummary, SideSummary } from "../capture/summary.js"
 
-export type RowKind = "message" | "dictionary" | "command" | "error"
+export type RowKind =
+  | "message"
+  | "dictionary"
+  | "command"
+  | "error"
+  | "connection"
+  | "handshake"
+  | "close"
 
 /** A row of the table. */
 export interface Row {
@@ -14,14 +21,14 @@ export interface Row {
   connection: number
   /** Nanoseconds since the capture's first event; undefined if the file does not say. */
   time: number | undefined
-  /** The forms of the parts, a command's name, or an error's code. */
+  /** The forms of the parts, a command's name, an error's code, or what else it is. */
   forms: string[]
   parts: number
   plainBytes: number
   wireBytes: number
   /** Whether the row, or a part of it, is an error. */
   failed: boolean
-  /** The beginning of each part, or the content of a command or an error, as readable text. */
+  /** The beginning of each part, or what else the row says, as readable text. */
   preview: string[]
   /** Whether there is more than the preview. */
   cut: boolean
@@ -77,6 +84,8 @@ export interface ViewState {
   rows: number
   /** Whether rows are still being filtered. */
   filtering: boolean
+  /** Bytes of the file in which the filter has searched whole messages; undefined if it does not. */
+  searchedBytes: number | undefined
   /** The error in the newest filter, which leaves the previous one in use. */
   mistake: string | undefined
 }
@@ -120,7 +129,12 @@ export type Bytes = "plain" | "wire"
 
 /** The calls that the worker answers. `part` is a part of the newest `details`. */
 export interface Calls {
-  open(capture: number, files: readonly Blob[], dictionary: Uint8Array | undefined): void
+  open(
+    capture: number,
+    files: readonly Blob[],
+    dictionary: Uint8Array | undefined,
+    filter: string,
+  ): void
   cancel(): void
   filter(text: string): void
   rows(view: number, from: number, count: number): Row[]

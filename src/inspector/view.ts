@@ -1,10 +1,13 @@
 /** The rows that match a filter, found in steps while rows are added. */
-import { type Filter, type FilterKind, type FilterRow, parseFilter } from "../capture/filter.js"
+import type { CaptureEvent } from "../capture/events.js"
+import { type Filter, parseFilter } from "../capture/filter/filter.js"
+import { type FilterKind, type FilterRow, filterRow } from "../capture/filter/row.js"
 import type { CaptureIndex } from "./capture-index.js"
 import { Column } from "./columns.js"
 
-/** Number of rows that are tested in one step. */
-const STEP_ROWS = 20_000
+/** Milliseconds of one step, and the number of rows between looks at the clock. */
+const STEP_MILLISECONDS = 50
+const CLOCK_ROWS = 64
 
 export class View {
   readonly number: number
@@ -28,8 +31,18 @@ export class View {
     return this.#wanted ? this.#rows.length : this.#seen
   }
 
+  /** The next row to be tested. */
+  get next(): number {
+    return this.#seen
+  }
+
   get complete(): boolean {
     return this.#seen === this.#index.rows
+  }
+
+  /** Whether the next row is to be tested by `test`, because the index does not have all of its text. */
+  get needsEvent(): boolean {
+    return !this.complete && this.#wanted?.readsText === true && this.#index.isCut(this.#seen)
   }
 
   /** Returns the index in the capture of a row of the view. */
@@ -37,15 +50,27 @@ export class View {
     return this.#wanted ? this.#rows.get(place) : place
   }
 
-  /** Tests some of the new rows. */
-  step(): void {
-    const { rows } = this.#index
-    if (this.#wanted) {
-      const end = Math.min(rows, this.#seen + STEP_ROWS)
-      for (let row = this.#seen; row < end; row++)
-        if (this.#wanted(new IndexedRow(this.#index, row))) this.#rows.push(row)
-      this.#seen = end
-    } else this.#seen = rows
+  /** Tests some of the new rows, up to one that needs its event. */
+  step(milliseconds: number = STEP_MILLISECONDS): void {
+    if (!this.#wanted) {
+      this.#seen = this.#index.rows
+      return
+    }
+    const end = performance.now() + milliseconds
+    while (!this.complete && !this.needsEvent) {
+      this.#add(this.#wanted(new IndexedRow(this.#index, this.#seen)))
+      if (this.#seen % CLOCK_ROWS === 0 && performance.now() >= end) return
+    }
+  }
+
+  /** Tests the next row by its event. */
+  test(event: CaptureEvent): void {
+    this.#add(this.#wanted?.(filterRow(event, this.#index.origin)) ?? true)
+  }
+
+  #add(matches: boolean): void {
+    const row = this.#seen++
+    if (matches && this.#wanted) this.#rows.push(row)
   }
 }
 
@@ -77,11 +102,33 @@ class IndexedRow implements FilterRow {
 
   get kinds(): readonly FilterKind[] {
     const kind = this.#index.kind(this.#row)
-    if (kind === "command" || kind === "error") return [kind]
+    if (kind !== "message" && kind !== "dictionary") return [kind]
     const kinds: FilterKind[] = this.#index.forms(this.#row)
     if (kind === "message") kinds.push("message")
     if (this.#index.failed(this.#row)) kinds.push("error")
     return kinds
+  }
+
+  get time(): bigint | undefined {
+    const time = this.#index.time(this.#row)
+    return Number.isNaN(time) ? undefined : this.start! + BigInt(time)
+  }
+
+  get start(): bigint | undefined {
+    return this.#index.origin
+  }
+
+  get parts(): number | undefined {
+    return this.#index.parts(this.#row)
+  }
+
+  get size(): number | undefined {
+    const kind = this.#index.kind(this.#row)
+    return kind === "message" || kind === "command" ? this.#index.plainBytes(this.#row) : undefined
+  }
+
+  get wire(): number | undefined {
+    return this.parts === undefined ? undefined : this.#index.wireBytes(this.#row)
   }
 
   get text(): string {

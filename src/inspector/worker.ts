@@ -10,9 +10,10 @@ const current = (): Loading => {
 }
 
 const calls: { [Name in keyof Calls]: (...args: Parameters<Calls[Name]>) => unknown } = {
-  open(capture, files, dictionary) {
+  open(capture, files, dictionary, filter) {
     loading?.cancel()
     loading = new Loading(capture, files, dictionary, (state: State) => reply({ state }))
+    loading.filter(filter)
     void loading.run()
   },
   cancel: () => current().cancel(),

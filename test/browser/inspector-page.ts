@@ -12,6 +12,8 @@ export interface InspectorOptions {
   /** A page to open instead of the built one. */
   file?: string
   colorScheme?: "light" | "dark"
+  /** The part of its address from "#" on. */
+  hash?: string
 }
 
 export class Inspector {
@@ -29,7 +31,7 @@ export class Inspector {
   }
 
   static async open(browser: Browser, options: InspectorOptions = {}): Promise<Inspector> {
-    const { file = pageFile, colorScheme = "light" } = options
+    const { file = pageFile, colorScheme = "light", hash = "" } = options
     const context = await browser.newContext({
       viewport: { width: 1366, height: 768 },
       colorScheme,
@@ -37,7 +39,7 @@ export class Inspector {
     })
     context.setDefaultTimeout(WAIT_MS)
     const inspector = new Inspector(await context.newPage())
-    await inspector.page.goto(pathToFileURL(file).href)
+    await inspector.page.goto(pathToFileURL(file).href + hash)
     return inspector
   }
 

@@ -40,7 +40,7 @@ afterEach(async () => {
   await inspector.close()
   expect(failures).toEqual([])
   // The page itself, and its embedded worker.
-  const others = requests.filter((url) => !/^(file:.*\.html|blob:.*)$/.test(url))
+  const others = requests.filter((url) => !/^(file:.*\.html(#.*)?|blob:.*)$/.test(url))
   expect(others).toEqual([])
 })
 
@@ -58,6 +58,12 @@ function write(name: string, bytes: Uint8Array): string {
   writeFileSync(inDirectory(name), bytes)
   return inDirectory(name)
 }
+
+/**
+ * The number of the first message of such a capture: before it come the connection, and a greeting and
+ * READY of each side.
+ */
+const FIRST = 6
 
 describe("a dropped capture", () => {
   test("is decoded and shown", async () => {
@@ -118,12 +124,49 @@ describe("a dropped capture", () => {
     await inspector.settled()
     await inspector.filter(text.slice(0, 500))
     await inspector.matches("1 of")
-    // The page searches the beginning of each message.
     await inspector.filter(text)
+    await inspector.matches("1 of")
+    await inspector.filter(`${text}!`)
     await inspector.matches("0 of")
     await inspector.filter("short")
     await inspector.matches("1 of")
     expect(await inspector.text("mistake")).toBe("")
+  })
+
+  test("has a link that holds its filter", async () => {
+    await open({ hash: "#filter=kind%3DLZ4D" })
+    await inspector.drop(sample)
+    await inspector.settled()
+    await inspector.matches("1 of")
+    expect(await inspector.page.locator("#filter").inputValue()).toBe("kind=LZ4D")
+    await inspector.filter("!from=client é")
+    await inspector.matches("0 of")
+    const link = new URL(inspector.page.url()).hash
+    expect(decodeURIComponent(link)).toBe("#filter=!from=client é")
+    await inspector.page.evaluate(() => {
+      location.hash = "#filter=kind=close"
+    })
+    await inspector.matches("4 of")
+    // Another capture is shown as a whole.
+    await inspector.drop(sample)
+    await inspector.settled()
+    await inspector.page.waitForFunction(() => location.hash === "")
+    expect(await inspector.text("matches")).not.toContain(" of ")
+  })
+
+  test("shows connections, greetings and ends as rows", async () => {
+    await open()
+    await inspector.drop(sample)
+    await inspector.settled()
+    await inspector.filter("connection=1 (kind=connection or kind=handshake or kind=close)")
+    await inspector.matches("4 of")
+    const rows = await inspector.rows()
+    expect(rows.map((cells) => cells[4])).toEqual(["open", "greeting", "greeting", "close"])
+    await inspector.page.locator(".row").first().dblclick()
+    await inspector.page
+      .locator("#title")
+      .filter({ hasText: /^#1 open$/ })
+      .waitFor()
   })
 
   test("is limited to a connection by a click, and complete again after another", async () => {
@@ -156,7 +199,7 @@ describe("an opened message", () => {
     const parts = ["topic", json].map((text) => codec.encodePart(ascii(text)))
     await inspector.drop(write("json.pcap", captureOf(message(...parts))))
     await inspector.settled()
-    await openRow(3)
+    await openRow(FIRST)
 
     expect(await inspector.page.locator("pre.text").innerText()).toBe("topic")
     const shown = await inspector.page.locator("pre.json").innerText()
@@ -165,10 +208,10 @@ describe("an opened message", () => {
     )
 
     await look("Text")
-    await inspector.details(3)
+    await inspector.details(FIRST)
     expect(await inspector.page.locator("pre.text").allInnerTexts()).toEqual(["topic", json])
     await look("JSON")
-    await inspector.details(3)
+    await inspector.details(FIRST)
     expect(await inspector.text("parts")).toContain("It is not shown as JSON")
   })
 
@@ -179,9 +222,9 @@ describe("an opened message", () => {
     const wire = codec.encodePart(plain)
     await inspector.drop(write("hex.pcap", captureOf(message(wire))))
     await inspector.settled()
-    await openRow(3)
+    await openRow(FIRST)
     await look("Hex & wire")
-    await inspector.details(3)
+    await inspector.details(FIRST)
     const dumps = await inspector.page.locator("pre.hex").allTextContents()
     expect(dumps.map(bytesOfDump)).toEqual([plain, wire].map((bytes) => Uint8Array.from(bytes)))
     const facts = await inspector.text("facts")
@@ -194,7 +237,7 @@ describe("an opened message", () => {
     using codec = Codec.createSync()
     await inspector.drop(write("long.pcap", captureOf(message(codec.encodePart(long)))))
     await inspector.settled()
-    await openRow(3)
+    await openRow(FIRST)
     const shown = inspector.page.locator("pre.text")
     expect(await shown.innerText()).toHaveLength(64 * 1024)
     await inspector.page.getByRole("button", { name: /Show more/ }).click()
@@ -204,7 +247,7 @@ describe("an opened message", () => {
       inspector.page.waitForEvent("download"),
       inspector.page.getByRole("button", { name: "Save plain" }).click(),
     ])
-    expect(saved.suggestedFilename()).toBe("message-3-part-1.plain")
+    expect(saved.suggestedFilename()).toBe(`message-${FIRST}-part-1.plain`)
     expect(Uint8Array.from(readFileSync(await saved.path()))).toEqual(long)
   })
 
@@ -215,7 +258,7 @@ describe("an opened message", () => {
     const bytes = captureOf(message(codec.encodePart(ascii(`${hostile}\u202e`))))
     await inspector.drop(write("<b>name.pcap", bytes))
     await inspector.settled()
-    await openRow(3)
+    await openRow(FIRST)
     expect(await inspector.page.locator("pre.text").innerText()).toBe(`${hostile}\\u{202e}`)
     expect(await inspector.page.locator("img, main b:has-text('name')").count()).toBe(0)
     expect(await inspector.page.title()).toBe("<b>name.pcap – zeromq-lz4 inspector")
@@ -611,6 +654,24 @@ test("the page and Node decode the same bytes to the same messages", async () =>
   expect(sorted(shown)).toEqual(sorted(expected))
 })
 
+test.each([
+  "kind=message grace",
+  'text~"(grace|ada).*(e+)+"',
+  "!grace",
+  "size>100 or kind!=message",
+  "time>1s connection=2..3",
+  "kind=handshake",
+  "kind=error,LZ4D",
+])("the page and the command line find the same rows: %s", async (filter) => {
+  const inspect = [join(root, "dist/cli/main.js"), "inspect", "--filter", filter, sample]
+  const said = execFileSync(process.execPath, inspect, { encoding: "utf8" })
+  const [, matching, rows] = /^(\d+) of (\d+) rows match/m.exec(said) as RegExpExecArray
+  await open({ hash: `#filter=${encodeURIComponent(filter)}` })
+  await inspector.drop(sample)
+  await inspector.settled()
+  await inspector.matches(`${matching} of ${rows} rows`)
+})
+
 describe("large captures", () => {
   function* times<T>(count: number, make: (i: number) => T): Generator<T> {
     for (let i = 0; i < count; i++) yield make(i)
@@ -633,6 +694,27 @@ describe("large captures", () => {
     expect(await inspector.text("summary")).not.toContain("7,800 messages")
   })
 
+  test("are searched completely, also while they are read", async () => {
+    const file = inDirectory("long.pcap")
+    // More than the page keeps the beginnings of; one in a hundred has something at its end.
+    const filler = "0123456789".repeat(400)
+    writeCapture(
+      file,
+      times(20_000, (i) => ascii(`${i} ${filler} ${i % 100 ? "hay" : "needle"}`)),
+    )
+    await open({ hash: "#filter=needle" })
+    await inspector.choose(file)
+    expect(await inspector.settled()).toBe("done")
+    await inspector.matches("200 of 20,005 rows")
+    await inspector.filter("text~needle$ !hay")
+    await inspector.matches("200 of 20,005 rows")
+    // Another filter takes its place before it is complete.
+    await inspector.filter("text~(x+x+)+y")
+    await inspector.matches("% searched")
+    await inspector.filter('"12300 0123456789"')
+    await inspector.matches("1 of 20,005 rows")
+  })
+
   test("every one of 1,000,000 messages can be scrolled to", async () => {
     const file = inDirectory("million.pcap")
     writeCapture(
@@ -642,12 +724,11 @@ describe("large captures", () => {
     await open()
     await inspector.choose(file)
     expect(await inspector.settled()).toBe("done")
-    // Before the messages are the two READY commands.
     const numbers = async () => {
       const rows = await inspector.rows()
       return rows.map((cells) => {
         const number = Number(cells[0]!.replaceAll(",", ""))
-        if (number > 2) expect(cells.at(-1)).toBe(`message ${number - 3}`)
+        if (number >= FIRST) expect(cells.at(-1)).toBe(`message ${number - FIRST}`)
         return number
       })
     }
@@ -658,7 +739,7 @@ describe("large captures", () => {
         return table.clientHeight
       }, share)
       const shown = Math.floor(sight / 24)
-      const wanted = Math.floor(share * (1_000_002 - shown))
+      const wanted = Math.floor(share * (1_000_005 - shown))
       await expect.poll(async () => Math.abs((await numbers())[0]! - wanted)).toBeLessThan(3)
       expect((await numbers()).length).toBeGreaterThanOrEqual(shown - 1)
     }
@@ -669,9 +750,9 @@ describe("large captures", () => {
     await inspector.page.locator("#table").focus()
     await inspector.page.keyboard.press("End")
     await inspector.page.keyboard.press("Enter")
-    await inspector.details(1_000_002)
+    await inspector.details(1_000_005)
     expect(await inspector.page.locator("pre.text").innerText()).toBe("message 999999")
     await inspector.filter("99999")
-    await inspector.matches("19 of 1,000,002 rows")
+    await inspector.matches("19 of 1,000,005 rows")
   })
 })

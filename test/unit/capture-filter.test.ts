@@ -1,7 +1,11 @@
 /** The filter language for captures, in the command line and the page. */
 import { describe, expect, test } from "vitest"
 import type { CaptureConnection, CaptureEvent, CapturePart } from "../../src/capture/events.js"
-import { type FilterRow, filterRow, parseFilter } from "../../src/capture/filter.js"
+import { parseFilter } from "../../src/capture/filter/filter.js"
+import { type FilterRow, filterRow } from "../../src/capture/filter/row.js"
+
+/** A moment that is at another time of the day in every zone but UTC. */
+const START = BigInt(Date.parse("2026-11-21T12:35:06Z")) * 1_000_000n
 
 const row = (changes: Partial<FilterRow> = {}): FilterRow => ({
   connection: 2,
@@ -9,6 +13,11 @@ const row = (changes: Partial<FilterRow> = {}): FilterRow => ({
   server: "[2001:db8::7]:5555",
   from: "client",
   kinds: ["message", "LZ4B", "plain"],
+  time: START + 1_500_000_000n,
+  start: START,
+  parts: 2,
+  size: 1000,
+  wire: 200,
   text: 'Hello World {"id":7, "user":"bob"} a=b C:\\x É',
   ...changes,
 })
@@ -40,6 +49,62 @@ describe("matches", () => {
     "C:\\x",
     "é",
     "connection=2 kind=LZ4B from=client hello",
+    "connection=2 and kind=LZ4B AND hello && world",
+    "kind!=LZ4A",
+    "!goodbye",
+    "not goodbye",
+    "! goodbye",
+    "!!hello",
+    "goodbye or hello",
+    "goodbye || hello",
+    "goodbye hello or world",
+    "(goodbye or hello) world",
+    "(goodbye or hello)world",
+    "not (goodbye or farewell)",
+    "not(goodbye)",
+    "((hello))",
+    '("hello world")',
+    '("a=b" or hello)',
+    "size=1000",
+    "size>999",
+    "size>=1000",
+    "size<1001",
+    "size<=1000",
+    "size!=999",
+    "size=900..1100",
+    "size=1000..",
+    "size=..1000",
+    "size=1,1000",
+    "size<=1kB size<1KiB size<1k SIZE<0.5GiB",
+    "wire=200B parts=2",
+    "connection>1",
+    "connection=1..3",
+    "connection=1,2",
+    "connection=10.0.0.9,10.0.0.7",
+    "connection!=1",
+    "connection!=:80",
+    "kind=LZ4A,lz4b",
+    "time>1s",
+    "time=1.5",
+    "time=1500ms",
+    "time=1..2",
+    "time<1m time<1min time<1h",
+    "time=12:35Z",
+    "time=12:35:07Z",
+    "time=12:35:07.5Z",
+    "time>12:35:06Z",
+    "time<12:35:08Z",
+    "time<=12:35Z",
+    "time=2026-11-21T12:35:07Z",
+    "time=2026-11-21T13:35:07+01:00",
+    "time>=2026-11-20",
+    "time=2026-11-20..2026-11-22",
+    "text~h.l+o",
+    'text~"hello w[a-z]*"',
+    "text~^Hello",
+    "text!~^world",
+    "text~\\bw(or|al)ld\\b",
+    "(text~w(or|al)ld)",
   ])("%j", (expression) => {
     expect(parseFilter(expression)(row())).toBe(true)
   })
@@ -79,6 +144,25 @@ describe("does not match", () => {
     "hel.o",
     "h.*",
     "hello kind=LZ4M",
+    "size>1000",
+    "size<1000",
+    "size=1001..",
+    "size=..999",
+    "wire>=201",
+    "not hello",
+    "!hello",
+    "!(hello or goodbye)",
+    "goodbye or farewell",
+    "hello (goodbye or farewell)",
+    "hello and goodbye",
+    "kind!=plain",
+    "connection=3..",
+    "time>1.5s",
+    "time<12:35Z",
+    "time>12:35Z",
+    "time=12:36Z",
+    "text~^world",
+    "text!~hello",
     '"hello world', // An unclosed quote is an ordinary character.
   ])("%j", (expression) => {
     expect(parseFilter(expression)(row())).toBe(false)
@@ -87,7 +171,39 @@ describe("does not match", () => {
 
 describe("is refused with an explanation", () => {
   test.each([
-    ["id=7", "no field \"id\", only connection, kind and from; for text write 'id=7' in quotes"],
+    [
+      "id=7",
+      "character 1: no field \"id\", only connection, kind, from, size, wire, parts, time, text; for text write 'id=7' in quotes",
+    ],
+    ["hello (é id>7)", 'character 10: no field "id"'],
+    ["size>many", 'character 1: size> takes bytes, such as 1000, 64KiB or 1MB; got "many"'],
+    ["size> 1000", 'size> takes bytes, such as 1000, 64KiB or 1MB; got ""'],
+    ["size=1..x", "size= takes bytes"],
+    ["size=..", "size= takes bytes"],
+    ["size=1,", "size= takes bytes"],
+    ["size=1ZB", "size= takes bytes"],
+    ["size!>5", "write not size>… instead of size!>"],
+    ["kind>plain", "kind is compared with =; got >"],
+    ["size~5", "size is compared with =, >, >=, <, <=; got ~"],
+    ["text=5", "text is compared with ~; got ="],
+    ["text~(a", "character 1: Unterminated group"],
+    ["text~(?=a)", "(?= is not allowed: only groups are"],
+    ["text~(a)\\1", "\\1 is not allowed: what a group matched cannot be referred to"],
+    ["text~a{1001}", "a repetition may be of up to 1000 times; got {1001}"],
+    ["text~(a{900}){900}", "with repetitions written out, as aaa for a{3}, it may have 1000"],
+    ["connection>:80", "connection> takes a number"],
+    ["time=25:00", "time= takes 12:35, 12:35:07.5, 2026-11-21, 2026-11-21T12:35:07Z or 1.5s"],
+    ["time=2026-13-01", "time= takes"],
+    ["time=2026-11-21T24:01", "time= takes"],
+    ["time=noon", "time= takes"],
+    ["(hello", "character 1: this parenthesis is not closed"],
+    ["()", "character 2: a condition is missing here"],
+    ["hello or", "character 9: a condition is missing at the end"],
+    ["or hello", "character 1: a condition is missing here"],
+    ["hello and or", "character 11: a condition is missing here"],
+    ["not", "character 4: a condition is missing at the end"],
+    ["!", "a condition is missing at the end"],
+    ["(".repeat(101), "character 101: more than 100 levels"],
     ["kind=LZ5", "kind= is one of message, command, error,"],
     ["kind=", 'got ""'],
     ["hello from=both", 'from= is client or server; got "both"'],
@@ -104,8 +220,32 @@ describe("is refused with an explanation", () => {
   })
 })
 
+test("times without a zone are local, or UTC if that is asked for", () => {
+  const [local, utc] = [new Date(Number(START / 1_000_000n)), "12:35:06"].map(String)
+  const time = local!.slice("Sat Nov 21 2026 ".length, "Sat Nov 21 2026 12:35:06".length)
+  const at = row({ time: START })
+  for (const expression of [`time=${time}`, `time=2026-11-21T${time}`])
+    expect(parseFilter(expression)(at)).toBe(true)
+  for (const expression of [`time=${utc}`, `time=2026-11-21T${utc}`, "time=2026-11-21"])
+    expect(parseFilter(expression, { utc: true })(at)).toBe(true)
+})
+
+test("rows without a size or a time match no comparison with one", () => {
+  const at = row({ size: undefined, time: undefined, start: undefined })
+  for (const expression of [
+    "size>0",
+    "size<1",
+    "time>0",
+    "time<1",
+    "time<12:00",
+    "time>=2020-01-01",
+  ])
+    expect([expression, parseFilter(expression)(at)]).toEqual([expression, false])
+  expect(parseFilter("size!=5")(at)).toBe(true)
+})
+
 test("text is not read if another condition excludes the row", () => {
-  const filter = parseFilter("hello from=server")
+  const filter = parseFilter("(hello or text~x) from=server")
   const unread = {
     ...row(),
     get text(): string {

@@ -129,10 +129,11 @@ describe("wrong usage exits with 2 and explains the right one", () => {
     ["no FILE", []],
     ["take one FILE; got 2", ["--open", good, good]],
     ["--bogus", ["--bogus", good]],
-    ['--filter: no field "size"', ["--filter", "size=3", good]],
-    ["--filter: kind= is one of message, command", ["--filter", "kind=LZ5", good]],
+    ['--filter: character 1: no field "sise"', ["--filter", "sise=3", good]],
+    ["To specify an option argument starting with a dash use", ["--filter", "-x", good]],
+    ["--filter: character 1: kind= is one of message, command", ["--filter", "kind=LZ5", good]],
     [
-      '--filter: connection= takes a number, an IP address, :PORT or ADDRESS:PORT; got "abc"',
+      '--filter: character 1: connection= takes a number, an IP address, :PORT or ADDRESS:PORT; got "abc"',
       ["--filter", "connection=abc", good],
     ],
     ["--max-message-size must be a whole number", ["--max-message-size", "1k", good]],
@@ -664,6 +665,11 @@ describe("--filter", () => {
     [["connection=2"], 0],
     [["connection=10.0.0.1"], 0],
     [["'two\nthree'"], 1],
+    [["kind=message !hello"], 6],
+    [["kind=message from!=client"], 2],
+    [["kind=message text~^h.l+o"], 1],
+    [["kind=close or kind=LZ4D"], 2],
+    [["time>=1s"], 0],
   ])("%j leaves %d rows", async (filters, count) => {
     expect(await rows(...filters)).toHaveLength(count)
   })
@@ -682,7 +688,7 @@ describe("--filter", () => {
 
   test("does not change the summary, which has the number of matching rows", async () => {
     const { stdout } = await run(["--filter", "hello", good])
-    expect(stdout).toMatch(/\n1 of \d+ rows match/)
+    expect(stdout).toMatch(/\n1 of \d+ rows match, in 1 of 1 connection; the sums cover all rows\n/)
     expect(stdout).toMatch(/→ 5 messages/)
   })
 })

@@ -198,7 +198,10 @@ describe("wrong usage exits with 2 and explains the right one", () => {
     ['1 to 8192 bytes; got "8193"', ["train", "-o", "out", "--capacity", "8193", samples]],
     ['1 to 8192 bytes; got "2k"', ["train", "-o", "out", "--capacity", "2k", samples]],
     ["only once", ["train", "-o", "out", "-", "-"]],
-    ["--filter: kind= is one of", ["train", "-o", "out", "--filter", "kind=x", samples]],
+    [
+      "--filter: character 1: kind= is one of",
+      ["train", "-o", "out", "--filter", "kind=x", samples],
+    ],
     ["--filter is for captures, and", ["train", "-o", "out", "--filter", "x", samples]],
   ])("%s", async (says, args) => {
     const { status, stdout, stderr } = await run(args)

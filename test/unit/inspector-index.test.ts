@@ -6,6 +6,7 @@ import type {
   CaptureEvent,
   CaptureMessage,
   CapturePart,
+  Handshake,
 } from "../../src/capture/events.js"
 import { CaptureIndex, PREVIEW_BYTES } from "../../src/inspector/capture-index.js"
 import { Column, Records } from "../../src/inspector/columns.js"
@@ -106,8 +107,8 @@ describe("rows", () => {
         ranges: [200, 10, 300, 5],
       }),
     )
-    expect(index.row(0)).toEqual({
-      number: 1,
+    expect(index.row(1)).toEqual({
+      number: 2,
       kind: "message",
       from: "client",
       connection: 1,
@@ -120,11 +121,11 @@ describe("rows", () => {
       preview: ["topic", "{}"],
       cut: false,
     })
-    expect(index.row(1)).toMatchObject({ number: 2, from: "server", time: 1500 })
-    expect(index.arena(0)).toBeUndefined()
-    expect(index.arena(1)).toEqual({ index: 255, messages: 256 })
-    expect(index.ranges(0)).toEqual([100, 20])
-    expect(index.ranges(1)).toEqual([200, 10, 300, 5])
+    expect(index.row(2)).toMatchObject({ number: 3, from: "server", time: 1500 })
+    expect(index.arena(1)).toBeUndefined()
+    expect(index.arena(2)).toEqual({ index: 255, messages: 256 })
+    expect(index.ranges(1)).toEqual([100, 20])
+    expect(index.ranges(2)).toEqual([200, 10, 300, 5])
   })
 
   test("of commands and errors, with their texts", () => {
@@ -152,13 +153,13 @@ describe("rows", () => {
         },
       },
     )
-    expect(index.row(0)).toMatchObject({
+    expect(index.row(1)).toMatchObject({
       kind: "command",
       forms: ["SUBSCRIBE"],
       preview: ["to “weather”"],
     })
-    expect(index.record(0)[2]).toEqual(ascii("weather"))
-    expect(index.row(1)).toMatchObject({
+    expect(index.record(1)[2]).toEqual(ascii("weather"))
+    expect(index.row(2)).toMatchObject({
       kind: "error",
       failed: true,
       connection: 0,
@@ -166,13 +167,39 @@ describe("rows", () => {
       forms: ["ERR_CAPTURE_TRUNCATED"],
       preview: ["the file ends early"],
     })
-    expect(index.ranges(1)[0]).toBe(77)
+    expect(index.ranges(2)[0]).toBe(77)
     expect(index.errors).toBe(1)
+  })
+
+  test("of connections, greetings and ends, with what filters search", () => {
+    const handshake: Handshake = {
+      version: "3.1",
+      mechanism: "NULL",
+      asServer: false,
+      socketType: undefined,
+      identity: undefined,
+      properties: new Map(),
+    }
+    const greeted = { type: "handshake", connection: first, time: START, from: "server" } as const
+    const index = indexOf(
+      { ...greeted, handshake },
+      // The command READY has its row.
+      { ...greeted, handshake: { ...handshake, socketType: "PUSH", identity: ascii("") } },
+      { type: "close", connection: first, time: undefined },
+    )
+    const rows = Array.from({ length: index.rows }, (_, i) => index.row(i))
+    expect(rows.map(({ kind, from, forms, preview }) => [kind, from, forms, preview])).toEqual([
+      ["connection", undefined, ["open"], ["10.0.0.1:40000 → 10.0.0.9:5555"]],
+      ["handshake", "server", ["greeting"], ["ZMTP 3.1, NULL"]],
+      ["close", undefined, ["close"], [""]],
+    ])
+    expect(viewOf(index, "10.0.0.1")).toEqual([0, 2])
+    expect(viewOf(index, "kind=handshake or kind=close")).toEqual([1, 2])
   })
 
   test("show if the preview is incomplete", () => {
     const index = indexOf(message(first, [part("x".repeat(PREVIEW_BYTES + 1))]))
-    expect(index.row(0)).toMatchObject({ cut: true, preview: ["x".repeat(PREVIEW_BYTES)] })
+    expect(index.row(1)).toMatchObject({ cut: true, preview: ["x".repeat(PREVIEW_BYTES)] })
   })
 
   test("of a part that does not decode have the error instead", () => {
@@ -184,7 +211,7 @@ describe("rows", () => {
       offset: 100,
     } as const
     const index = indexOf(message(first, [{ ...part("", "LZ4B"), plain: undefined, error }]))
-    expect(index.row(0)).toMatchObject({
+    expect(index.row(1)).toMatchObject({
       failed: true,
       preview: ["ERR_LZ4_CORRUPT_BLOCK: part 1 does not decode"],
     })
@@ -200,9 +227,9 @@ test("a message has the dictionary in use when it was sent", () => {
   dictionaries.client = dictionary
   index.add(message(of, [part("dictionary", "LZ4D")]))
   index.add(message(of, [part("after")]))
-  expect(index.dictionary(0)).toBeUndefined()
-  expect(index.dictionary(2)).toBe(dictionary)
-  expect(index.row(1).kind).toBe("dictionary")
+  expect(index.dictionary(1)).toBeUndefined()
+  expect(index.dictionary(3)).toBe(dictionary)
+  expect(index.row(2).kind).toBe("dictionary")
   expect(index.messages).toBe(2)
 })
 
@@ -215,11 +242,14 @@ test("a view has the matching rows, in order", () => {
       }),
     ),
   )
-  expect(viewOf(index, "")).toHaveLength(50_000)
-  expect(viewOf(index, "message 49999")).toEqual([49_999])
-  expect(viewOf(index, "connection=2")[0]).toBe(1)
-  expect(viewOf(index, "connection=10.0.0.1")).toHaveLength(25_000)
-  expect(viewOf(index, "kind=LZ4B from=server").slice(0, 3)).toEqual([0, 15, 30])
+  // Before the messages are the two connections.
+  expect(viewOf(index, "")).toHaveLength(50_002)
+  expect(viewOf(index, "message 49999")).toEqual([50_001])
+  expect(viewOf(index, "connection=2 kind=message")[0]).toBe(3)
+  expect(viewOf(index, "connection=10.0.0.1")).toHaveLength(25_001)
+  expect(viewOf(index, "kind=LZ4B from=server").slice(0, 3)).toEqual([2, 17, 32])
+  expect(viewOf(index, "size>=13 size!=13")).toHaveLength(0)
+  expect(viewOf(index, "size<10")).toHaveLength(10)
   expect(viewOf(index, "kind=command")).toEqual([])
   expect(() => new View(index, 2, "kind=LZ4X")).toThrow(/kind= is one of/)
 })
@@ -346,8 +376,8 @@ test("of more than 100,000 connections the first are kept, and an error reports 
     index.add({ type: "close", connection: each, time: START })
   }
   expect(index.connectionCount).toBe(100_000)
-  expect([index.rows, index.messages, index.errors]).toEqual([2, 1, 1])
-  expect(index.row(1).preview[0]).toMatch(/^there are more than 100000 connections/)
+  expect([index.rows, index.messages, index.errors]).toEqual([200_002, 1, 1])
+  expect(index.row(200_001).preview[0]).toMatch(/^there are more than 100000 connections/)
 })
 
 test("of more rows than there is room for the first are kept, and totals have all", () => {

@@ -52,6 +52,10 @@ export function shippedIn({ kind, wire, error }: CapturePart): Uint8Array | unde
   return kind === "LZ4D" && !error ? wire.subarray(SENTINEL_BYTES) : undefined
 }
 
+/** Returns the content of a part: its plaintext, or the dictionary that it ships. */
+export const contentOf = (part: CapturePart): Uint8Array | undefined =>
+  shippedIn(part) ?? part.plain
+
 /** Decodes the messages of one direction: wire parts to plaintext. */
 export class MessageDecoder {
   readonly #instance: Instance

@@ -1,0 +1,65 @@
+/** What a row says about an event, in the terminal and in the page. */
+import type { CaptureEvent, CaptureMessage, Handshake, Side } from "./events.js"
+
+/** Returns whether an event has a row: not a READY's handshake, whose command has one. */
+export const hasRow = (event: CaptureEvent): boolean =>
+  event.type !== "handshake" || event.handshake.identity === undefined
+
+/** Returns the form of a message, or what else an event is. It may have a name that a peer chose. */
+export function formOf(event: CaptureEvent): string {
+  switch (event.type) {
+    case "message":
+      return formsOf(event.message)
+    case "command":
+      return event.command.name
+    case "handshake":
+      return "greeting"
+    case "connection":
+      return "open"
+    default:
+      return event.type
+  }
+}
+
+/** Returns the forms of a message's parts, without repetition. */
+export const formsOf = ({ parts }: CaptureMessage): string =>
+  Array.from(new Set(parts.map(({ kind }) => kind))).join("+")
+
+export function senderOf(event: CaptureEvent): Side | undefined {
+  switch (event.type) {
+    case "handshake":
+      return event.from
+    case "command":
+      return event.command.from
+    case "message":
+      return event.message.from
+    case "error":
+      return event.error.from
+    default:
+      return undefined
+  }
+}
+
+/** Returns in words what an event other than a message says. It may contain what a peer sent. */
+export function detailOf(event: Exclude<CaptureEvent, { type: "message" }>): string {
+  switch (event.type) {
+    case "command":
+      return event.command.detail
+    case "handshake":
+      return handshakeText(event.handshake)
+    case "error":
+      return `${event.error.code}: ${event.error.message}`
+    case "connection": {
+      const { client, server, begun } = event.connection
+      const note = begun ? "" : ", began before the capture: which of them is the client is a guess"
+      return `${client} → ${server}${note}`
+    }
+    case "close":
+      return ""
+  }
+}
+
+function handshakeText({ version, mechanism, asServer, socketType }: Handshake): string {
+  const words = [`ZMTP ${version}`, `${mechanism}${asServer ? " server" : ""}`]
+  return [...words, ...(socketType === undefined ? [] : [socketType])].join(", ")
+}
