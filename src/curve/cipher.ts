@@ -1,8 +1,10 @@
-import { allocate } from "../codec/arrays.js"
+import { allocate, copy } from "../codec/arrays.js"
 import { BUFFER_MAX_BYTES } from "../codec/buffer-max.js"
+import { type Chunk, ChunkBuilder, type Content } from "../codec/chunk.js"
 import { outOfMemory } from "../codec/errors.js"
 import { BODY_MAX_BYTES, FrameHead, frameHeadLength, writeFrameHead } from "../codec/frames.js"
 import { INPUT, NULL, OUTPUT, type Pointer } from "../codec/instance.js"
+import { copyShared } from "../codec/shared-copy.js"
 import { uint64 } from "../codec/wire.js"
 import type { Curve } from "./curve.js"
 import type { CurveInstance } from "./instance.js"
@@ -27,6 +29,16 @@ const ROOM_BYTES = 2 * BATCH_BYTES
 /** Minimum room for a frame that arrives in pieces, and the factor by which the room grows. */
 const FRAME_ROOM_BYTES = 1024
 const FRAME_GROWTH = 4
+
+const builder = new ChunkBuilder()
+/** The content of a chunk of frames that are no messages. */
+const NO_MESSAGES: Content = {
+  messages: 0,
+  plainBytes: 0,
+  wireBytes: 0,
+  dictionary: undefined,
+  packing: "frames",
+}
 
 /** A reason of zeromq.js's event "handshake:error:protocol", without ERR_ZMTP_. */
 export type CipherReason =
@@ -118,79 +130,99 @@ export class Sealer {
     this.#cipher.close()
   }
 
-  /** Does the same as `sealTo`. Returns an array that belongs to the caller. */
+  /** Does the same as `sealed` for frames in one array. Returns an array that belongs to the caller. */
   seal(frames: Uint8Array): Uint8Array {
-    const sealed = allocate(this.sealedBytes(frames))
-    this.sealTo(frames, sealed, 0)
+    const chunk = this.sealed([frames], NO_MESSAGES)
+    const sealed = copy(chunk.bytes, 0, chunk.bytes.length)
+    chunk.release()
     return sealed
   }
 
   /**
-   * Seals whole frames, each as a MESSAGE of its own, and writes them to `sealed` from `start` on, where
-   * there must be room for `sealedBytes(frames)`.
+   * Seals whole frames, each as a MESSAGE of its own. `pieces` are arrays that contain them one after
+   * another.
    *
    * @throws Error if the counters are used up; the connection has to end then.
    */
-  sealTo(frames: Uint8Array, sealed: Uint8Array, start: number): void {
+  sealed(pieces: readonly Uint8Array[], content: Content): Chunk {
+    builder.begin()
+    try {
+      this.#append(pieces)
+    } catch (error) {
+      builder.abandon()
+      throw error
+    }
+    return builder.end(content)
+  }
+
+  #append(pieces: readonly Uint8Array[]): void {
     const instance = this.#cipher.instance
-    let from = 0
-    let to = start
-    while (from < frames.length) {
-      const length = Math.min(frames.length - from, BATCH_BYTES)
+    let left = 0
+    for (const piece of pieces) left += piece.length
+    for (let from = 0; left > 0; ) {
+      const length = Math.min(left, BATCH_BYTES)
       const source = instance.scratch(INPUT, BATCH_BYTES)
       const target = instance.scratch(OUTPUT, ROOM_BYTES)
-      instance.bytes.set(frames.subarray(from, from + length), source)
+      gather(pieces, from, instance.view(source, length))
       const { pointer } = this.#cipher
       check(
         instance.exports.zl_seal(pointer, source, length, target, ROOM_BYTES, instance.crossing),
       )
       const { read, written } = instance.crossed()
-      if (read === 0) {
-        to = this.#sealLarge(frames, from, sealed, to)
-        from = this.#head.bodyBytes + this.#head.read(frames, from)
-        continue
-      }
-      sealed.set(instance.view(target, written), to)
-      from += read
-      to += written
+      if (written > 0) builder.append(instance.view(target, written))
+      const sealed = read > 0 ? read : this.#appendLarge(pieces, from)
+      from += sealed
+      left -= sealed
     }
   }
 
-  /** Returns the length that whole frames have once they are sealed. */
-  sealedBytes(frames: Uint8Array): number {
-    const head = this.#head
-    let bytes = 0
-    for (let at = 0; at < frames.length; ) {
-      at = head.read(frames, at) + head.bodyBytes
-      const body = head.bodyBytes + MESSAGE_EXTRA_BYTES
-      bytes += frameHeadLength(body) + body
-    }
-    return bytes
-  }
-
-  /** Seals a frame that the module has no room for. Returns the position after it. */
-  #sealLarge(frames: Uint8Array, from: number, sealed: Uint8Array, to: number): number {
+  /** Seals a frame that the module has no room for, whose head is in INPUT. Returns its length. */
+  #appendLarge(pieces: readonly Uint8Array[], from: number): number {
     const instance = this.#cipher.instance
     const { exports } = instance
     const head = this.#head
-    const start = head.read(frames, from)
     const source = instance.scratch(INPUT, BATCH_BYTES)
     const target = instance.scratch(OUTPUT, PREFIX_MAX_BYTES)
+    const start = head.read(instance.view(source, BATCH_BYTES), 0)
+    const end = start + head.bodyBytes
     const [low, high] = uint64(head.bodyBytes)
     const prefix = check(exports.zl_seal_begin(this.#cipher.pointer, head.flags, low, high, target))
-    sealed.set(instance.view(target, prefix), to)
-    const end = start + head.bodyBytes
-    let at = to + prefix
+    const slab = builder.reserve(prefix + head.bodyBytes)
+    const sealed = slab.bytes
+    let at = slab.used
+    sealed.set(instance.view(target, prefix), at)
+    at += prefix
+    const mac = at - 1 - MAC_BYTES
     for (let piece = start; piece < end; piece += BATCH_BYTES) {
       const length = Math.min(end - piece, BATCH_BYTES)
-      instance.bytes.set(frames.subarray(piece, piece + length), source)
+      gather(pieces, from + piece, instance.view(source, length))
       exports.zl_seal_piece(source, length)
       sealed.set(instance.view(source, length), at)
       at += length
     }
     exports.zl_seal_end(target)
-    sealed.set(instance.view(target, MAC_BYTES), to + prefix - 1 - MAC_BYTES)
-    return at
+    sealed.set(instance.view(target, MAC_BYTES), mac)
+    slab.used = at
+    return end
+  }
+}
+
+/** Copies what the pieces contain from `from` on, one after another, until `target` is full. */
+function gather(pieces: readonly Uint8Array[], from: number, target: Uint8Array): void {
+  let skipped = from
+  let filled = 0
+  for (const piece of pieces) {
+    const wanted = target.length - filled
+    if (wanted === 0) return
+    if (skipped >= piece.length) {
+      skipped -= piece.length
+      continue
+    }
+    const isWhole = skipped === 0 && piece.length <= wanted
+    const bytes = isWhole ? piece : piece.subarray(skipped, skipped + wanted)
+    copyShared(target, filled, bytes)
+    filled += bytes.length
+    skipped = 0
   }
 }
 

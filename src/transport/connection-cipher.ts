@@ -1,5 +1,4 @@
-import { concat } from "../codec/arrays.js"
-import { Chunk, ChunkBuilder } from "../codec/chunk.js"
+import { Chunk } from "../codec/chunk.js"
 import { ProtocolError } from "../codec/errors.js"
 import { CipherError, type CipherReason, Opener, Sealer } from "../curve/cipher.js"
 import { curveOf, wipe } from "../curve/curve.js"
@@ -13,8 +12,6 @@ import type { CurveSettings, Secured } from "../zmtp/mechanism.js"
 const FORM_EXTRA_BYTES = COMMAND_MAX_BYTES
 /** Maximum number of bytes by which LZ4 makes a part longer, as a share of it. */
 const LZ4_EXPANSION = 1 / 255
-
-const builder = new ChunkBuilder()
 
 /** The rule that a peer broke. */
 export interface Violation {
@@ -57,18 +54,7 @@ export class ConnectionCipher {
   }
 
   #sealChunk(chunk: Chunk): Chunk {
-    const frames = chunk.references.length === 0 ? chunk.bytes : concat(chunk.arrays)
-    const bytes = this.#sealer.sealedBytes(frames)
-    builder.begin()
-    try {
-      const slab = builder.reserve(bytes)
-      this.#sealer.sealTo(frames, slab.bytes, slab.used)
-      slab.used += bytes
-    } catch (error) {
-      builder.abandon()
-      throw error
-    }
-    const sealed = builder.end(chunk)
+    const sealed = this.#sealer.sealed(chunk.arrays, chunk)
     chunk.release()
     return sealed
   }

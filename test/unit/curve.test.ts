@@ -199,6 +199,32 @@ test("frames of any size come back, cut anywhere", () => {
   )
 })
 
+test("frames in pieces are sealed as in one array", () => {
+  const content = { messages: 3, plainBytes: 0, wireBytes: 0, dictionary: undefined }
+  const sizes = [10, 300, 64 * KiB, 192 * KiB, 400 * KiB, 5]
+  const plain = concat(...sizes.map((n) => frame(noise.subarray(n, 2 * n))))
+  const given = direction()
+  const whole = new Sealer(curve, given).seal(plain)
+  const cuts = fc.array(fc.oneof(fc.nat(40), fc.nat(300 * KiB)), { maxLength: 30 })
+  fc.assert(
+    fc.property(cuts, (cut) => {
+      const pieces: Uint8Array[] = []
+      let at = 0
+      for (const length of cut) {
+        pieces.push(plain.subarray(at, at + length))
+        at += length
+      }
+      const sealer = new Sealer(curve, given)
+      const chunk = sealer.sealed([...pieces, plain.subarray(at)], { ...content, packing: "parts" })
+      expect(chunk.messages).toBe(3)
+      expect(Buffer.compare(chunk.bytes, whole)).toBe(0)
+      chunk.release()
+      sealer.close()
+    }),
+    { numRuns: 20 },
+  )
+})
+
 test("a frame becomes a MESSAGE of RFC 26 in a frame without flags", () => {
   const given = direction(0x0102030405060707n)
   const sealed = ends(given).seal(frame(Buffer.from("hello"), MORE))
