@@ -123,6 +123,16 @@ export default defineConfig({
           env: { DIFFERENTIAL_PLAIN: side },
         }),
       ),
+      // With CURVE as without, whichever side is the server. Raw peers do not speak it.
+      ...["binds", "connects"].map((server) =>
+        project(`differential-curve-${server}`, {
+          include: ["test/differential/**/*.test.ts"],
+          exclude: ["curve", "raw-peers", "security"].map(
+            (file) => `test/differential/scenarios/${file}.test.ts`,
+          ),
+          env: { DIFFERENTIAL_CURVE: server },
+        }),
+      ),
       // What holds on the calling thread holds on another.
       ...Object.entries(onThreads).map(([name, { include, exclude, ...options }]) =>
         project(`${name}-thread`, {

@@ -59,7 +59,7 @@ export function meetingPlain<Classes extends object>(classes: Classes, side: Sid
   return Object.fromEntries(made)
 }
 
-function isSocketClass(value: unknown): value is new (options?: object) => Socket {
+export function isSocketClass(value: unknown): value is new (options?: object) => Socket {
   return typeof value === "function" && typeof value.prototype?.bindSync === "function"
 }
 

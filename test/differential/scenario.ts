@@ -5,6 +5,8 @@
  * Environment variables:
  * - DIFFERENTIAL_PLAIN=binds runs this package on the sockets that bind, with `acceptPlain`, and
  *   libzmq on those that connect; "connects" is the reverse.
+ * - DIFFERENTIAL_CURVE=binds makes servers of CURVE of the sockets that bind, and clients of those that
+ *   connect, over both transports; "connects" is the reverse.
  * - DIFFERENTIAL_ORACLE=N runs each scenario N times over `tcp://` only, which must give the same
  *   observations each time.
  * - DIFFERENTIAL_SHOW=1 prints the observations over `tcp://`.
@@ -17,6 +19,7 @@ import * as lz4 from "zeromq-lz4"
 import * as lz4Draft from "zeromq-lz4/draft"
 
 import { sleep } from "../support/sleep.js"
+import { encrypting, isNotEncrypted } from "./encrypting.js"
 import { holdsBytes, ownHost, unusedPort } from "./hosts.js"
 import { type Json, Normaliser, withoutExplanations } from "./normalise.js"
 import { isLeftOut, meetingPlain, type Side } from "./plain-peers.js"
@@ -62,8 +65,15 @@ const plain = (side: Side): Way => ({
 })
 
 const side = process.env.DIFFERENTIAL_PLAIN as Side | undefined
+const server = process.env.DIFFERENTIAL_CURVE as Side | undefined
+/** Returns the same with CURVE, if that is asked for. */
+const encrypted = ({ scheme, zmq, draft }: Way): Way =>
+  server
+    ? { scheme, zmq: encrypting(zmq, server), draft: encrypting(draft, server) }
+    : { scheme, zmq, draft }
+const ORACLE = encrypted(TCP)
 /** The transport that is compared with tcp://. */
-const COMPARED = side ? plain(side) : LZ4
+const COMPARED = encrypted(side ? plain(side) : LZ4)
 
 /** Describes the result of a call, and whether an error was thrown or rejected. */
 export type Outcome =
@@ -375,7 +385,7 @@ async function logOf(way: Way, body: (run: Run) => Promise<void>): Promise<Log> 
     await Promise.race([running, unfinished])
   } catch (error) {
     // Over tcp:// the scenario itself is wrong; over lz4+tcp:// this is the difference.
-    if (way === TCP) {
+    if (way === ORACLE) {
       console.log(`so far:\n${shown(run.log)}`)
       throw error
     }
@@ -399,13 +409,13 @@ export function scenario(
   body: (run: Run) => Promise<void>,
   facts: Record<string, unknown>,
 ): void {
-  if (isLeftOut(name, side)) return
+  if (isLeftOut(name, side) || (server && isNotEncrypted(name))) return
   test(name, async () => {
-    const tcp = await logOf(TCP, body)
+    const tcp = await logOf(ORACLE, body)
     if (process.env.DIFFERENTIAL_SHOW) console.log(`## ${name}\n${shown(tcp)}`)
     expect(Object.assign({}, ...tcp)).toMatchObject(facts)
     const times = Number(process.env.DIFFERENTIAL_ORACLE ?? 0)
-    for (let i = 1; i < times; i++) expect(await logOf(TCP, body)).toEqual(tcp)
+    for (let i = 1; i < times; i++) expect(await logOf(ORACLE, body)).toEqual(tcp)
     if (!times) expect(withoutExplanations(await logOf(COMPARED, body), tcp)).toEqual(tcp)
   })
 }
