@@ -238,6 +238,56 @@ describe.each(ways)("$name", ({ zmq, scheme }) => {
     expect(await gone).toBe(address)
   })
 
+  /** The ways to set an option of CURVE. */
+  const setters = {
+    properties: (socket: Socket, name: string, value: unknown) =>
+      Object.assign(socket, { [name]: value }),
+    "setsockopt() by name": (socket: Socket, name: string, value: unknown) =>
+      socket.setsockopt(name as never, value),
+    "setsockopt() by number": (socket: Socket, name: string, value: unknown) =>
+      socket.setsockopt(zmq[`ZMQ_${name.toUpperCase()}` as "ZMQ_CURVE_SERVER"], value),
+  }
+
+  test.each(Object.entries(setters))("CURVE, with keys as %s", async (_, set) => {
+    const [serverKeys, clientKeys] = [zmq.curveKeypair(), zmq.curveKeypair()]
+    const [router, dealer] = [use("router"), use("dealer")]
+    set(router, "curve_server", 1)
+    set(router, "curve_secretkey", serverKeys.secret)
+    set(dealer, "curve_publickey", clientKeys.public)
+    set(dealer, "curve_secretkey", clientKeys.secret)
+    set(dealer, "curve_serverkey", serverKeys.public)
+    for (const [socket, isServer] of [
+      [router, 1],
+      [dealer, 0],
+    ] as const) {
+      expect(socket.getsockopt(zmq.ZMQ_MECHANISM)).toBe(2)
+      expect(socket.getsockopt("curve_server" as never)).toBe(isServer)
+      expect(() => socket.getsockopt(zmq.ZMQ_CURVE_SECRETKEY)).toThrow("Invalid argument")
+    }
+    dealer.connect(await bound(router))
+    dealer.send(["1", "2"])
+    const [id, ...parts] = await once(router, "message")
+    expect(parts.map(String)).toEqual(["1", "2"])
+    router.send([id, "3"])
+    expect(await next(dealer)).toEqual(["3"])
+  })
+
+  test("CURVE: a client with another server's key does not get in, one with the right key does", async () => {
+    const [serverKeys, clientKeys] = [zmq.curveKeypair(), zmq.curveKeypair()]
+    const pull = use("pull", { curve_server: 1, curve_secretkey: serverKeys.secret }).monitor()
+    const own = { curve_publickey: clientKeys.public, curve_secretkey: clientKeys.secret }
+    const address = await bound(pull)
+    const wrong = use("push", { ...own, curve_serverkey: clientKeys.public })
+    const gone = once(pull, "disconnect")
+    wrong.connect(address)
+    wrong.send("wrong")
+    await gone
+    const right = use("push", { ...own, curve_serverkey: serverKeys.public })
+    right.connect(address)
+    right.send("right")
+    expect(await next(pull)).toEqual(["right"])
+  })
+
   test.each([
     ["pull", "push", "push", "pull"],
     ["router", "dealer", "req", "rep"],
