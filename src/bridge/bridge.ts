@@ -24,6 +24,8 @@ import {
 import type { TcpOptions } from "../transport/tcp-options.js"
 import type { ConnectionCounts } from "../transport/transport.js"
 import { mistake, zmqError } from "../transport/zmq-error.js"
+import type { CurveSettings } from "../zmtp/mechanism.js"
+import { CurveEnd } from "./curve-end.js"
 import { IPC, listenIpc, parseIpc } from "./ipc.js"
 import { Link } from "./link.js"
 import { LinkTraining } from "./link-training.js"
@@ -52,6 +54,9 @@ export interface BridgeSpec {
   settings: Settings
   /** Limits of a message in either direction. The bytes are those that the plain side sends. */
   limits: MessageLimits
+  /** The keys of connections at `from` and at `to`; undefined for those without CURVE. */
+  fromCurve?: CurveSettings | undefined
+  toCurve?: CurveSettings | undefined
   /** Maximum number of connections, including those that are not joined yet. */
   maxConnections: number
 }
@@ -166,14 +171,21 @@ export class Bridge {
   }
 
   #join(accepted: Channel, from: string, dialled: Channel): void {
-    const { settings, limits } = this.#spec
+    const { settings, limits, fromCurve, toCurve } = this.#spec
     const instance = loadInstanceSync()
     const training = this.#trainingFor(instance)
     const to = addressOf(dialled.socket, this.#spec.to)
     const fromIsLz4 = isLz4(this.#spec.from)
     const [lz4, plain] = fromIsLz4 ? [accepted, dialled] : [dialled, accepted]
     const closePlain = () => destroyWhenSent(plain.socket)
-    const link = new Link(lz4, plain, instance, settings, limits, training, {
+    const [lz4Curve, plainCurve] = fromIsLz4 ? [fromCurve, toCurve] : [toCurve, fromCurve]
+    const ends = {
+      lz4,
+      lz4Curve: lz4Curve && curveEndOf(lz4, lz4Curve, settings.budgetBytes),
+      plain,
+      plainCurve: plainCurve && curveEndOf(plain, plainCurve, limits.maxBytes),
+    }
+    const link = new Link(ends, instance, settings, limits, training, {
       failed: (error, end) =>
         this.#handlers.failed(joined, (end === "lz4") === fromIsLz4 ? from : to, error),
       disconnected: closePlain,
@@ -272,6 +284,10 @@ function dialerFor(endpoint: string): () => Channel {
 function addressOf({ remoteAddress, remotePort }: Socket, endpoint: string): string {
   if (remoteAddress === undefined || remotePort === undefined) return endpoint
   return formatEndpoint({ host: remoteAddress, port: remotePort }, schemeOf(endpoint))
+}
+
+function curveEndOf({ socket }: Channel, keys: CurveSettings, budgetBytes: number): CurveEnd {
+  return new CurveEnd(keys, budgetBytes, (bytes) => socket.write(bytes))
 }
 
 /** Closes a socket that was ended, in case the peer does not. */

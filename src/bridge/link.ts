@@ -1,4 +1,5 @@
 import type { Socket } from "node:net"
+import { ProtocolError } from "../codec/errors.js"
 import type { Instance } from "../codec/instance.js"
 import type { Settings } from "../codec/options.js"
 import { clearTimeout, setTimeout } from "../codec/runtime.js"
@@ -8,12 +9,13 @@ import { destroyLater } from "../transport/farewell.js"
 import type { ConnectionCounts } from "../transport/transport.js"
 import { zmqError } from "../transport/zmq-error.js"
 import { GREETING_BYTES } from "../zmtp/greeting.js"
+import type { CurveEnd } from "./curve-end.js"
 import type { LinkTraining } from "./link-training.js"
 import type { MessageLimits } from "./message-limits.js"
 import { Pump, type PumpHandlers } from "./pump.js"
 
 /**
- * Milliseconds that both sides have for their greetings, as for libzmq's handshake. Silent peers
+ * Milliseconds that both sides have for their greetings, and for a handshake of CURVE, as for libzmq's handshake. Silent peers
  * would otherwise use up the maximum number of connections.
  */
 const GREETING_MS = 30_000
@@ -25,6 +27,14 @@ interface Ending {
 
 /** One of the two connections of a link. */
 export type LinkEnd = "lz4" | "plain"
+
+/** The two connections, and their encryption. */
+export interface LinkChannels {
+  lz4: Channel
+  plain: Channel
+  lz4Curve: CurveEnd | undefined
+  plainCurve: CurveEnd | undefined
+}
 
 export interface LinkHandlers {
   /** A side broke a rule, or memory ran out for it. The link will be ended. */
@@ -48,6 +58,8 @@ export class Link implements ChannelHandlers, PumpHandlers {
   }
   readonly #lz4: Socket
   readonly #plain: Socket
+  readonly #lz4Curve: CurveEnd | undefined
+  readonly #plainCurve: CurveEnd | undefined
   readonly #receiving: Transcoder
   readonly #sending: Transcoder
   readonly #training: LinkTraining | undefined
@@ -64,8 +76,7 @@ export class Link implements ChannelHandlers, PumpHandlers {
 
   /** Joins two channels. */
   constructor(
-    lz4: Channel,
-    plain: Channel,
+    { lz4, plain, lz4Curve, plainCurve }: LinkChannels,
     instance: Instance,
     settings: Settings,
     limits: MessageLimits,
@@ -74,13 +85,17 @@ export class Link implements ChannelHandlers, PumpHandlers {
   ) {
     this.#lz4 = lz4.socket
     this.#plain = plain.socket
+    this.#lz4Curve = lz4Curve
+    this.#plainCurve = plainCurve
     this.#handlers = handlers
     this.#receiving = Transcoder.receiving(instance, settings)
     this.#sending = Transcoder.sending(instance, settings, training?.trainer)
     this.#training = training
-    this.#fromLz4 = new Pump(lz4.socket, plain.socket, this.#receiving, limits, this)
+    const lz4End = { socket: lz4.socket, curve: lz4Curve }
+    const plainEnd = { socket: plain.socket, curve: plainCurve }
+    this.#fromLz4 = new Pump(lz4End, plainEnd, this.#receiving, limits, this)
     const { adaptive } = settings
-    this.#fromPlain = new Pump(plain.socket, lz4.socket, this.#sending, limits, this, adaptive)
+    this.#fromPlain = new Pump(plainEnd, lz4End, this.#sending, limits, this, adaptive)
 
     lz4.handlers = this
     plain.handlers = this
@@ -105,6 +120,7 @@ export class Link implements ChannelHandlers, PumpHandlers {
       this.#fromPlain.push(chunk)
       this.#training?.check()
     } else this.#fromLz4.push(chunk)
+    if (this.#greetingTimer) this.#checkBegun()
   }
 
   drained({ socket }: Channel): void {
@@ -113,6 +129,7 @@ export class Link implements ChannelHandlers, PumpHandlers {
   }
 
   ended({ socket }: Channel): void {
+    this.#checkRefused(socket)
     if (socket === this.#plain) {
       this.#fromPlain.finish()
       this.#end ??= { error: undefined }
@@ -131,6 +148,7 @@ export class Link implements ChannelHandlers, PumpHandlers {
   }
 
   closed({ socket }: Channel): void {
+    this.#checkRefused(socket)
     if (socket === this.#plain) {
       this.#end ??= { error: undefined }
       this.#fromLz4.stop()
@@ -148,6 +166,8 @@ export class Link implements ChannelHandlers, PumpHandlers {
     this.#count()
     this.#receiving.close()
     this.#sending.close()
+    this.#lz4Curve?.close()
+    this.#plainCurve?.close()
     this.#handlers.ended(this.#end.error)
   }
 
@@ -172,18 +192,40 @@ export class Link implements ChannelHandlers, PumpHandlers {
   #countGreeting(socket: Socket, bytes: number): void {
     if (socket === this.#plain) this.#plainGreetingLeft -= bytes
     else this.#lz4GreetingLeft -= bytes
+  }
+
+  /** Ends the time limit once both sides have sent their greetings, and encryption has begun. */
+  #checkBegun(): void {
     if (this.#plainGreetingLeft > 0 || this.#lz4GreetingLeft > 0) return
+    if ([this.#lz4Curve, this.#plainCurve].some((curve) => curve && !curve.isSecured)) return
     clearTimeout(this.#greetingTimer)
     this.#greetingTimer = undefined
   }
 
   #greetingTimedOut(): void {
+    const isGreeted = this.#plainGreetingLeft <= 0 && this.#lz4GreetingLeft <= 0
     // The side that sent less: libzmq sends the rest of its greeting after it has received some of
     // the peer's.
-    const side = this.#lz4GreetingLeft >= this.#plainGreetingLeft ? "lz4+tcp" : "plain"
-    const message = `the ${side} side sent no whole greeting in ${GREETING_MS / 1000} seconds`
+    const isLz4 = isGreeted
+      ? this.#lz4Curve?.isSecured === false
+      : this.#lz4GreetingLeft >= this.#plainGreetingLeft
+    const what = isGreeted ? "did not complete the handshake of CURVE" : "sent no whole greeting"
+    const side = isLz4 ? "lz4+tcp" : "plain"
+    const message = `the ${side} side ${what} in ${GREETING_MS / 1000} seconds`
     this.#end ??= { error: zmqError("ETIMEDOUT", undefined, message) }
     this.destroy()
+  }
+
+  /** Reports a server that closes the connection in the handshake, as it does if keys are wrong. */
+  #checkRefused(socket: Socket): void {
+    const end = socket === this.#lz4 ? "lz4" : "plain"
+    const curve = end === "lz4" ? this.#lz4Curve : this.#plainCurve
+    if (this.#end || !curve?.isAwaitingServer) return
+    const what =
+      "the server closed the connection during the handshake of CURVE: it may have another key than this side was given, or not accept this side's"
+    const error = new ProtocolError("ERR_ZMTP_HANDSHAKE", what)
+    this.#end = { error }
+    this.#handlers.failed(error, end)
   }
 
   #count(): void {

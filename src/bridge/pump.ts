@@ -5,12 +5,19 @@ import type { Traffic } from "../codec/traffic.js"
 import type { Transcoder, TranscoderSink } from "../codec/transcoder.js"
 import { EffortMeter } from "../transport/effort-meter.js"
 import { NetworkMeter } from "../transport/network-meter.js"
+import type { CurveEnd } from "./curve-end.js"
 import { HandshakeCheck } from "./handshake-check.js"
 import { LimitedStream, type MessageLimits } from "./message-limits.js"
 
 export interface PumpHandlers {
   /** The stream broke a rule, or memory ran out. No more data is passed on. */
   failed(transcoder: Transcoder, error: Error): void
+}
+
+/** One of the two connections of a link, and its encryption. */
+export interface PumpEnd {
+  socket: Socket
+  curve: CurveEnd | undefined
 }
 
 /** Size of a transcoder's pieces, unless a part makes a larger one. */
@@ -25,7 +32,9 @@ let spare: Buffer | undefined
  */
 export class Pump implements TranscoderSink {
   readonly #from: Socket
+  readonly #fromCurve: CurveEnd | undefined
   readonly #to: Socket
+  readonly #toCurve: CurveEnd | undefined
   readonly #transcoder: Transcoder
   readonly #handshake = new HandshakeCheck()
   /** For the plain side, the limits on the bytes read, or on those written. */
@@ -48,15 +57,17 @@ export class Pump implements TranscoderSink {
   #endAtMessages: number | undefined
 
   constructor(
-    from: Socket,
-    to: Socket,
+    from: PumpEnd,
+    to: PumpEnd,
     transcoder: Transcoder,
     limits: MessageLimits,
     handlers: PumpHandlers,
     adaptive = false,
   ) {
-    this.#from = from
-    this.#to = to
+    this.#from = from.socket
+    this.#fromCurve = from.curve
+    this.#to = to.socket
+    this.#toCurve = to.curve
     this.#transcoder = transcoder
     // The decoder counts the plaintext received over lz4+tcp, before it allocates memory.
     const decodes = !transcoder.sends
@@ -68,12 +79,14 @@ export class Pump implements TranscoderSink {
   }
 
   /** Handles a chunk that was read. */
-  push(chunk: Uint8Array): void {
+  push(received: Uint8Array): void {
     if (this.#refused) return
     this.#run(() => {
+      const curve = this.#fromCurve
+      const chunk = curve ? curve.open(received) : received
       if (!this.#handshake.isOver) this.#handshake.read(chunk)
       const refused = this.#input?.check(chunk)
-      this.#refused = refused?.error
+      this.#refused = refused?.error ?? curve?.violation
       this.#transcoder.transcode(refused ? chunk.subarray(0, refused.at) : chunk, this)
       this.#refuse()
     })
@@ -158,7 +171,8 @@ export class Pump implements TranscoderSink {
     const refused = this.#output?.check(piece)
     const allowed = refused ? piece.subarray(0, refused.at) : piece
     const startedAt = this.#network ? clockMs() : 0
-    if (copied) this.#to.write(allowed)
+    if (this.#toCurve) this.#toCurve.seal(allowed)
+    else if (copied) this.#to.write(allowed)
     else this.#writeCopy(allowed)
     if (refused) throw refused.error
     // The stream also asks for a pause when the system took everything at once.

@@ -4,6 +4,7 @@ import { Totals } from "../bridge/totals.js"
 import { ProtocolError } from "../codec/errors.js"
 import { setInterval } from "../codec/runtime.js"
 import type { Traffic } from "../codec/traffic.js"
+import { isLz4 } from "../transport/endpoint.js"
 import { count, printLine } from "./output.js"
 import { printableJson } from "./terminal-text.js"
 
@@ -49,7 +50,15 @@ export class Report implements BridgeHandlers {
 
   failed({ number }: Joined, side: string, error: Error): void {
     const what = error instanceof ProtocolError ? "protocol error" : "error"
-    const why = error.message.replace(/\bmax(PlainMessageSize|MessageSize|Parts)\b/g, flag)
+    // With CURVE, either side can exceed what the sender's option allows.
+    const limitOf = (name: string) =>
+      flag(name === "maxMessageSize" && !isLz4(side) ? "maxPlainMessageSize" : name)
+    const why = error.message
+      .replace(/\bmax(PlainMessageSize|MessageSize|Parts)\b/g, limitOf)
+      .replace(
+        /the mechanism "CURVE";.*/,
+        "$&; for CURVE, see --from-curve-server and --to-server-key",
+      )
     const fields = { connection: number, side, ...errorFields(error, why) }
     this.#log.print("error", `#${number} ${what} by ${side}: ${why}`, fields)
   }

@@ -2,9 +2,11 @@ import { Bridge, type BridgeSpec } from "../bridge/bridge.js"
 import { PARTS_MAX } from "../codec/frames.js"
 import { checkBudget, checkLz4Options, type Lz4Options, type Settings } from "../codec/options.js"
 import { clearInterval } from "../codec/runtime.js"
+import { isLz4 } from "../transport/endpoint.js"
 import type { ZmqError } from "../transport/zmq-error.js"
 import { parse, wholeNumber } from "./args.js"
 import { BridgeLog, errorText, flag, Report } from "./bridge-report.js"
+import { describeCurve, isKey, readCurve, type Side } from "./curve-keys.js"
 import { readDictionary } from "./dictionary.js"
 import { InputError, UsageError } from "./errors.js"
 
@@ -34,6 +36,17 @@ ipc://PATH.
                                 adaptive: chosen for each connection; none: nothing is compressed
       --arenas                  sends small messages together; only for peers that read revision 2
       --revision N              the format revision that is accepted, 1 or 2; default 2
+      --from-curve-server, --to-curve-server
+                                CURVE, ZeroMQ's encryption, with the bridge as the server for peers
+                                at --from or at --to: it needs a secret key
+      --from-server-key KEY, --to-server-key KEY
+                                CURVE with the bridge as the client: KEY is the public key of the
+                                server there, or a file with it. Without a secret key of its own,
+                                the bridge makes a pair each time it starts
+      --from-secret-key FILE, --to-secret-key FILE
+                                a file with the bridge's secret key, as zeromq-lz4 keygen makes it;
+                                or set CURVE_SECRET_KEY, CURVE_FROM_SECRET_KEY or
+                                CURVE_TO_SECRET_KEY in the environment
       --stats[=SECONDS]         prints a line of statistics every SECONDS; default 5
       --json                    prints each line as a JSON object: see docs/bridge.md
   -h, --help                    this text
@@ -46,6 +59,9 @@ While --to cannot be reached, connections are closed at once; ZeroMQ reconnects 
 or SIGTERM, the bridge stops listening and ends its connections once messages in transit are
 delivered, after at most 5 seconds; a second signal ends it at once.
 
+With CURVE over lz4+tcp://, nothing is compressed unless --level, --acceleration, --dictionary or
+--auto-dictionary is given, because lengths tell observers about content: see docs/curve.md.
+
 A side that exceeds a limit loses its connection, and a line says which limit. A message may be held
 in memory as a whole, so on a small machine lower both sizes and --max-connections.`
 
@@ -55,7 +71,7 @@ const CONNECTIONS_MAX = 1000
 const COUNT_MAX = 2 ** 31 - 1
 
 const STATS_SECONDS = "5"
-/** What options with an optional value mean without one. */
+/** What options with an optional value, which parseArgs does not have, mean without one. */
 const WITHOUT_VALUE: Record<string, string | undefined> = {
   "--stats": `--stats=${STATS_SECONDS}`,
   "--auto-dictionary": "--auto-dictionary=",
@@ -65,7 +81,7 @@ const STATS_SECONDS_MAX = 86_400
 const DRAIN_MS = 5000
 
 export async function bridge(args: string[]): Promise<void> {
-  const { spec, statsSeconds, json } = readArgs(args)
+  const { spec, statsSeconds, json } = await readArgs(args)
   const log = new BridgeLog(json)
   const report = new Report(spec, log)
   const bridge = orUsageError(() => new Bridge(spec, report))
@@ -75,6 +91,12 @@ export async function bridge(args: string[]): Promise<void> {
   const { to } = spec
   try {
     const endpoint = await bridge.start()
+    for (const side of ["from", "to"] as const) {
+      const curve = spec[`${side}Curve`]
+      if (!curve) continue
+      const { words, fields } = describeCurve(side, curve)
+      log.print("curve", words, fields)
+    }
     log.print("listening", `listening on ${endpoint}, connecting to ${to}`, { endpoint, to })
   } catch (error) {
     throw new InputError(`cannot listen on ${spec.from}: ${errorText(error)}`)
@@ -113,10 +135,24 @@ interface Arguments {
   json: boolean
 }
 
-function readArgs(args: string[]): Arguments {
+/** Joins options with their values where parseArgs would take one for another option. */
+function joined(args: readonly string[]): string[] {
+  const all: string[] = []
+  for (let i = 0; i < args.length; i++) {
+    const arg = args[i] as string
+    // A key may begin with a dash.
+    const key = /^--(from|to)-server-key$/.test(arg) ? args[i + 1] : undefined
+    if (key?.startsWith("-") && isKey(key)) {
+      all.push(`${arg}=${key}`)
+      i++
+    } else all.push(WITHOUT_VALUE[arg] ?? arg)
+  }
+  return all
+}
+
+async function readArgs(args: string[]): Promise<Arguments> {
   const { values } = parse({
-    // parseArgs does not support options with an optional value.
-    args: args.map((arg) => WITHOUT_VALUE[arg] ?? arg),
+    args: joined(args),
     options: {
       from: { type: "string" },
       to: { type: "string" },
@@ -131,6 +167,12 @@ function readArgs(args: string[]): Arguments {
       level: { type: "string" },
       arenas: { type: "boolean" },
       revision: { type: "string" },
+      "from-curve-server": { type: "boolean" },
+      "from-server-key": { type: "string" },
+      "from-secret-key": { type: "string" },
+      "to-curve-server": { type: "boolean" },
+      "to-server-key": { type: "string" },
+      "to-secret-key": { type: "string" },
       stats: { type: "string" },
       json: { type: "boolean" },
     },
@@ -148,6 +190,17 @@ function readArgs(args: string[]): Arguments {
       throw new UsageError(`--${name} must be ${min} to ${max}; got ${value}`)
     return value
   }
+  const curveOf = (side: Side) =>
+    readCurve(side, {
+      isServer: values[`${side}-curve-server`] ?? false,
+      serverKey: values[`${side}-server-key`],
+      secretKey: values[`${side}-secret-key`],
+    })
+  const [fromCurve, toCurve] = [await curveOf("from"), await curveOf("to")]
+  if (fromCurve?.isServer === false && toCurve?.isServer === false)
+    throw new UsageError(
+      "the bridge cannot be CURVE's client on both sides: each server waits to hear of the other's socket type",
+    )
   const options = {
     autoDictionary: trainingOf(values["auto-dictionary"]),
     minCompressSize: number("min-compress-size"),
@@ -157,13 +210,16 @@ function readArgs(args: string[]): Arguments {
     revision: number("revision"),
     dictionary: values.dictionary === undefined ? undefined : readDictionary(values.dictionary),
   } as Lz4Options
+  const isSealed = (isLz4(from) ? fromCurve : toCurve) !== undefined
+  const compresses = options.acceleration ?? options.dictionary ?? options.level
+  if (isSealed && compresses === undefined && !options.autoDictionary) options.level = "none"
   const settings = checkOptions(options, number("max-message-size") ?? MESSAGE_MAX_BYTES)
   const limits = {
     maxBytes: limit("max-plain-message-size", MESSAGE_MAX_BYTES, -1, Number.MAX_SAFE_INTEGER),
     maxParts: limit("max-parts", PARTS_MAX, 1, COUNT_MAX),
   }
   const maxConnections = limit("max-connections", CONNECTIONS_MAX, 1, COUNT_MAX)
-  const spec = { from, to, settings, limits, maxConnections }
+  const spec = { from, to, settings, limits, fromCurve, toCurve, maxConnections }
   return { spec, statsSeconds, json: values.json ?? false }
 }
 

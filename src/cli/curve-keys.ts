@@ -1,8 +1,147 @@
-import { type Curve, curveOf } from "../curve/curve.js"
+import { existsSync } from "node:fs"
+import { type Curve, curveOf, type KeyPair } from "../curve/curve.js"
+import { formatKey, parseKey } from "../curve/keys.js"
+import type { CurveSettings } from "../zmtp/mechanism.js"
+import { fileError, InputError, UsageError } from "./errors.js"
+import { readStartSync } from "./input.js"
+
+/** Characters of a key in Z85. */
+const KEY_CHARS = 40
+/** Maximum size of a file with keys that is read. */
+const FILE_MAX_BYTES = 4096
+/** The names in what `keygen` prints. */
+export const PUBLIC_KEY = "CURVE_PUBLIC_KEY"
+export const SECRET_KEY = "CURVE_SECRET_KEY"
 
 /** Loads the module of CURVE, which only commands with keys need. */
 export async function loadCurve(): Promise<{ module: WebAssembly.Module; curve: Curve }> {
   const { curveModule } = await import("../curve/module.js")
   const module = curveModule()
   return { module, curve: curveOf(module) }
+}
+
+/** A side of a bridge. */
+export type Side = "from" | "to"
+
+/** The values of a side's options for CURVE. */
+export interface CurveArguments {
+  isServer: boolean
+  /** The key of the peer, if that is the server, or the name of a file with it. */
+  serverKey: string | undefined
+  /** The name of a file with this side's secret key. */
+  secretKey: string | undefined
+}
+
+/**
+ * Reads the keys of a side; undefined if it is not encrypted.
+ *
+ * @throws UsageError if the options do not go together. @throws InputError if there is no key in a file
+ * or a variable.
+ */
+export async function readCurve(
+  side: Side,
+  { isServer, serverKey, secretKey }: CurveArguments,
+): Promise<CurveSettings | undefined> {
+  const asServer = `--${side}-curve-server`
+  const asClient = `--${side}-server-key`
+  const ofSecret = `--${side}-secret-key`
+  if (secretKey !== undefined) checkNotSecret(side, ofSecret, secretKey)
+  if (isServer && serverKey !== undefined)
+    throw new UsageError(`${asServer} and ${asClient} exclude each other: one side is the server`)
+  if (!isServer && serverKey === undefined) {
+    if (secretKey === undefined) return undefined
+    throw new UsageError(`${ofSecret} is for ${asServer} or ${asClient} KEY`)
+  }
+  const secret = readSecret(side, ofSecret, secretKey)
+  if (isServer && !secret)
+    throw new UsageError(
+      `${asServer} needs a secret key: ${ofSecret} FILE, or ${variablesOf(side).join(" or ")} in the environment; zeromq-lz4 keygen makes one`,
+    )
+  const { module, curve } = await loadCurve()
+  const pair: KeyPair = secret
+    ? { publicKey: curve.publicKey(secret), secretKey: secret }
+    : curve.keyPair()
+  if (serverKey === undefined) return { module, isServer, ...pair, serverKey: new Uint8Array(0) }
+  const theirs = readServerKey(asClient, serverKey)
+  if (!curve.sharedKey(theirs, pair.secretKey))
+    throw new InputError(`${asClient}: the key is of low order, so it protects nothing`)
+  return { module, isServer, ...pair, serverKey: theirs }
+}
+
+/** Returns the variables that can have a side's secret key. */
+const variablesOf = (side: Side): string[] => [`CURVE_${side.toUpperCase()}_SECRET_KEY`, SECRET_KEY]
+
+/** All users of a machine can see the arguments of its processes. */
+function checkNotSecret(side: Side, option: string, value: string): void {
+  if (!isKey(value) || existsSync(value)) return
+  throw new UsageError(
+    `${option} takes the name of a file: as an argument, everybody on this machine could read the secret key. Put it into a file, or into ${variablesOf(side)[0]} in the environment, and make a new one if it is in use`,
+  )
+}
+
+function readSecret(side: Side, option: string, file: string | undefined): Uint8Array | undefined {
+  if (file !== undefined) return keyOf(`${option} ${file}`, fromFile(file, SECRET_KEY))
+  const name = variablesOf(side).find((variable) => process.env[variable])
+  return name === undefined ? undefined : keyOf(name, unquoted(process.env[name] as string))
+}
+
+function readServerKey(option: string, value: string): Uint8Array {
+  if (isKey(value) && !existsSync(value)) return keyOf(option, value)
+  if (!existsSync(value))
+    throw new UsageError(
+      `${option} is neither a key, which has ${KEY_CHARS} characters, nor a file: ${JSON.stringify(value)}`,
+    )
+  return keyOf(`${option} ${value}`, fromFile(value, PUBLIC_KEY))
+}
+
+/** Returns the key in a file: its only text, or the value of a variable among others. */
+function fromFile(file: string, variable: string): string {
+  let text: string
+  try {
+    text = readStartSync(file, FILE_MAX_BYTES).toString("latin1")
+  } catch (error) {
+    throw fileError(file, error)
+  }
+  const lines = text.split("\n").map((line) => line.trim().replace(/^export\s+/, ""))
+  const line = lines.find((each) => each.startsWith(`${variable}=`))
+  return unquoted(line === undefined ? text : line.slice(variable.length + 1))
+}
+
+/** Removes quotes, which a shell would, but not all readers of files of variables do. */
+const unquoted = (text: string): string => text.trim().replace(/^(['"])(.*)\1$/, "$2")
+
+/** Returns whether a text is a key. */
+export function isKey(text: string): boolean {
+  try {
+    return keyOf("", text).length > 0
+  } catch {
+    return false
+  }
+}
+
+/** Parses a key. Errors do not quote it. */
+function keyOf(what: string, text: string): Uint8Array {
+  if (text.length !== KEY_CHARS)
+    throw new InputError(
+      `${what}: ${text.length} characters; a key has ${KEY_CHARS} (Z85), as zeromq-lz4 keygen makes it`,
+    )
+  try {
+    return parseKey(what, text)
+  } catch (error) {
+    const [, why] = /: .* is (no Z85: .*);/.exec((error as Error).message) ?? []
+    throw new InputError(`${what}: ${why}`)
+  }
+}
+
+/** Returns what is printed about the keys of a side, as text and as JSON. */
+export function describeCurve(
+  side: Side,
+  { isServer, publicKey }: CurveSettings,
+): { words: string; fields: object } {
+  const role = isServer ? "server" : "client"
+  const key = formatKey(publicKey)
+  return {
+    words: `CURVE at --${side}: the bridge is the ${role}, with the public key ${key}`,
+    fields: { side, role, publicKey: key },
+  }
 }

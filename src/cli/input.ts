@@ -1,4 +1,4 @@
-import { createReadStream, existsSync, readdirSync } from "node:fs"
+import { closeSync, createReadStream, existsSync, openSync, readdirSync, readSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
 import { pipeline } from "node:stream"
 import { createGunzip } from "node:zlib"
@@ -128,4 +128,20 @@ function readError(name: string, error: NodeJS.ErrnoException): Error {
   if (error.code?.startsWith("Z_"))
     return new DamagedInput(`${name}: the gzip data is damaged: ${error.message}`)
   return fileError(name, error)
+}
+
+/** Reads at most `maxBytes`, because a file such as a device may have no end. */
+export function readStartSync(file: string, maxBytes: number): Buffer {
+  const bytes = Buffer.alloc(maxBytes)
+  const descriptor = openSync(file, "r")
+  try {
+    let length = 0
+    for (;;) {
+      const read = readSync(descriptor, bytes, length, maxBytes - length, null)
+      length += read
+      if (read === 0 || length === maxBytes) return bytes.subarray(0, length)
+    }
+  } finally {
+    closeSync(descriptor)
+  }
 }

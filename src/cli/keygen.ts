@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fchmodSync, openSync, rmSync, writeSync } from "node:fs"
 import { formatKey } from "../curve/keys.js"
 import { parse } from "./args.js"
-import { loadCurve } from "./curve-keys.js"
+import { loadCurve, PUBLIC_KEY, SECRET_KEY } from "./curve-keys.js"
 import { fileError, InputError, UsageError } from "./errors.js"
 import { printResult } from "./output.js"
 import { printableJson } from "./terminal-text.js"
@@ -33,7 +33,7 @@ export async function keygen(args: string[]): Promise<void> {
     // Z85 has no quotes and no backslash, so single quotes hold it in a shell and in files of variables.
     await (json
       ? printResult(printableJson(pair))
-      : printResult(`CURVE_PUBLIC_KEY='${pair.publicKey}'`, `CURVE_SECRET_KEY='${pair.secretKey}'`))
+      : printResult(`${PUBLIC_KEY}='${pair.publicKey}'`, `${SECRET_KEY}='${pair.secretKey}'`))
     return
   }
   const files = { publicKeyFile: `${output}.public`, secretKeyFile: `${output}.secret` }

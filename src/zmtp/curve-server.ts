@@ -41,6 +41,8 @@ export class CurveServer extends Mechanism {
   /** The key that both short-term pairs share, and the peer's routing id. */
   #connectionKey: Uint8Array | undefined
   #routingId: Uint8Array | undefined
+  /** The metadata of an INITIATE that has opened. */
+  protected peerMetadata: Uint8Array = new Uint8Array(0)
 
   constructor(settings: HandshakeSettings, handlers: HandshakeHandlers) {
     super(settings, handlers)
@@ -191,8 +193,9 @@ export class CurveServer extends Mechanism {
       this.fail("the vouch of an INITIATE was made for another connection", "KEY_EXCHANGE")
       return
     }
+    this.peerMetadata = plain.subarray(KEY_BYTES + VOUCH_BYTES)
     // As in libzmq, a peer of the wrong type is refused before the reply of ZAP.
-    this.#routingId = this.readPeer(plain.subarray(KEY_BYTES + VOUCH_BYTES), undefined)
+    this.#routingId = this.readPeer(this.peerMetadata, undefined)
     if (!this.#routingId) return
     this.#state = "authenticating"
     this.authenticate({ mechanism: "CURVE", values: [copy(longTerm, 0, KEY_BYTES)] })

@@ -35,6 +35,23 @@ export function writeGreeting(mechanism: MechanismName, asServer = false): Uint8
   return greeting
 }
 
+/**
+ * Returns a copy of some bytes of a greeting, which are those from `start` on, with another mechanism.
+ */
+export function withMechanism(
+  bytes: Uint8Array,
+  start: number,
+  mechanism: MechanismName,
+  asServer = false,
+): Uint8Array {
+  const changed = writeGreeting(mechanism, asServer)
+  const copy = bytes.slice()
+  const from = Math.max(start, MECHANISM)
+  const to = Math.min(start + copy.length, AS_SERVER + 1)
+  if (from < to) copy.set(changed.subarray(from, to), from - start)
+  return copy
+}
+
 /** Returns whether the bytes received so far can be the beginning of a greeting. */
 export function mayGreet(bytes: Uint8Array): boolean {
   return (bytes[0] ?? 0xff) === 0xff && (bytes[SIGNATURE_BYTES - 1] ?? 0x7f) === 0x7f

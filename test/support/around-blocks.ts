@@ -226,6 +226,7 @@ function metric(type: string, name: string, help: string, value: string | RegExp
 export const ownTests = {
   train: "docs/dictionaries.md: A dictionary of your own",
   bridge: "docs/bridge.md: The bridge",
+  bridgeCurve: "docs/bridge.md: CURVE",
   bridgeOutput: "docs/bridge.md: The bridge (2)",
   services: ["docs/bridge.md: As a service (2)", "docs/bridge.md: As a service (3)"],
   inspect: "docs/inspect.md: On the command line",

@@ -16,7 +16,7 @@ import {
 } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest"
-import { Pull, Push } from "zeromq-lz4"
+import { curveKeyPair, Pull, Push } from "zeromq-lz4"
 import { Codec, trainDictionary } from "zeromq-lz4/codec"
 
 import { CONNECTION, LEVEL, RECONNECT } from "../../src/sockets/diagnostics.js"
@@ -167,6 +167,19 @@ describe("command lines", () => {
       await bridge.ended()
     },
   )
+
+  test(`${ownTests.bridgeCurve}: makes keys, and listens`, async () => {
+    const commands = await withFreePorts(codeOf(ownTests.bridgeCurve))
+    const bridge = start(commands, { "collector.public": curveKeyPair().publicKey })
+    const lines = [await bridge.line()]
+    while (!lines.at(-1)?.includes(" listening on tcp://")) lines.push(await bridge.line())
+    expect(lines.slice(2, 4)).toEqual([
+      expect.stringContaining(" CURVE at --from: the bridge is the server, with the public key "),
+      expect.stringContaining(" CURVE at --to: the bridge is the client, with the public key "),
+    ])
+    bridge.signal("SIGTERM")
+    await bridge.ended()
+  })
 
   test.each(ownTests.services)("%s: starts a bridge that ends on SIGTERM", async (name) => {
     const [, line] = /^(?:ExecStart=|CMD )(.*)$/m.exec(codeOf(name))!

@@ -1,0 +1,292 @@
+import { ProtocolError, quoted } from "../codec/errors.js"
+import { COMMAND, checkHead } from "../codec/frames.js"
+import { describeGreeting } from "../codec/greeting.js"
+import { ConnectionCipher } from "../transport/connection-cipher.js"
+import {
+  commandName,
+  commandTooLong,
+  errorReason,
+  HANDSHAKE_COMMAND_MAX_BYTES,
+  writeCommand,
+} from "../zmtp/commands.js"
+import { CurveClient } from "../zmtp/curve-client.js"
+import { CurveServer } from "../zmtp/curve-server.js"
+import { FrameReader, type FrameSink } from "../zmtp/frame-reader.js"
+import {
+  GREETING_BYTES,
+  isOld,
+  type MechanismName,
+  mayGreet,
+  readGreeting,
+  SIGNATURE_BYTES,
+  withMechanism,
+} from "../zmtp/greeting.js"
+import type { HandshakeEvent, HandshakeSettings } from "../zmtp/handshake.js"
+import { type CurveSettings, shown } from "../zmtp/mechanism.js"
+import { WholeFrames } from "./whole-frames.js"
+
+const NOTHING = new Uint8Array(0)
+
+/**
+ * CURVE on one of the two connections of a link. To the rest of the link it looks like a connection
+ * without encryption: the peer's stream is passed on with the mechanism NULL and with the peer's own
+ * metadata in READY, and what the other side sends is taken in the same form. So the programs at both
+ * ends still see each other's socket type, identity and version of ZMTP.
+ */
+export class CurveEnd {
+  readonly #settings: CurveSettings
+  readonly #budgetBytes: number
+  readonly #send: (bytes: Uint8Array) => void
+  readonly #peer = new GreetingReader("CURVE")
+  readonly #other = new GreetingReader("NULL")
+  /** The commands of the peer's handshake, and the READY of the other side. */
+  readonly #commands = new FrameReader()
+  readonly #answer = new FrameReader()
+  /** Undefined on a client until the other side's metadata is known, which INITIATE contains. */
+  #mechanism: RelayedClient | RelayedServer | undefined
+  /** The READY with the peer's metadata that the current call of `open` has found. */
+  #found: Uint8Array = NOTHING
+  #cipher: ConnectionCipher | undefined
+  readonly #frames = new WholeFrames()
+  #isAnswered = false
+  /** An error of the peer that was noticed outside `open`. */
+  #late: ProtocolError | undefined
+
+  /**
+   * @param budgetBytes maximum bytes of one message from the peer; -1 is no limit.
+   * @param send takes ownership of bytes for the peer.
+   */
+  constructor(settings: CurveSettings, budgetBytes: number, send: (bytes: Uint8Array) => void) {
+    this.#settings = settings
+    this.#budgetBytes = budgetBytes
+    this.#send = send
+    if (settings.isServer) this.#mechanism = new RelayedServer(handshakeOf(settings), this)
+  }
+
+  /** Whether the handshake has succeeded. */
+  get isSecured(): boolean {
+    return this.#cipher !== undefined
+  }
+
+  /** Whether a server has still to answer: one that refuses a client may just close the connection. */
+  get isAwaitingServer(): boolean {
+    return !this.#settings.isServer && this.#mechanism !== undefined && !this.isSecured
+  }
+
+  /** The error of a peer that broke a rule of its MESSAGEs. What came before that was returned. */
+  get violation(): ProtocolError | undefined {
+    return this.#cipher?.violation?.error
+  }
+
+  /**
+   * Takes a chunk of the peer's stream. Returns what it is without encryption.
+   *
+   * @throws ProtocolError if the peer breaks a rule of the greeting or of the handshake.
+   */
+  open(chunk: Uint8Array): Uint8Array {
+    if (this.#late) throw this.#late
+    if (this.#cipher) return this.#cipher.open(chunk)
+    const greeting = this.#peer.read(chunk)
+    this.#found = NOTHING
+    const rest = chunk.subarray(this.#commands.read(chunk, greeting.length, this.#handshake))
+    const opened = rest.length > 0 ? this.open(rest) : NOTHING
+    const start = this.#peer.length - greeting.length
+    return Buffer.concat([withMechanism(greeting, start, "NULL"), this.#found, opened])
+  }
+
+  /**
+   * Takes a piece of what the other side sends, and sends it to the peer, in whole frames.
+   *
+   * @throws ProtocolError if the other side breaks a rule.
+   */
+  seal(piece: Uint8Array): void {
+    let rest = piece
+    if (!this.#other.isComplete) {
+      const greeting = this.#other.read(piece)
+      const start = this.#other.length - greeting.length
+      this.#send(withMechanism(greeting, start, "CURVE", this.#settings.isServer))
+      rest = piece.subarray(greeting.length)
+    }
+    if (!this.#isAnswered) rest = rest.subarray(this.#answer.read(rest, 0, this.#readAnswer))
+    if (rest.length === 0) return
+    const cipher = this.#cipher
+    if (!cipher)
+      throw new ProtocolError("ERR_ZMTP_HANDSHAKE", "a message came before the handshake was over")
+    this.#frames.push(rest, (frames) => this.#send(cipher.seal(frames) as Uint8Array))
+  }
+
+  /** Wipes the keys. */
+  close(): void {
+    this.#mechanism?.over()
+    this.#cipher?.close()
+  }
+
+  readonly #handshake: FrameSink = {
+    head: checkCommand,
+    frame: (flags, body) => {
+      if (!this.#mechanism)
+        throw new ProtocolError("ERR_ZMTP_HANDSHAKE", "a command came before this side's HELLO")
+      this.#mechanism.command(body, (flags & COMMAND) !== 0)
+      return !this.isSecured
+    },
+  }
+
+  readonly #readAnswer: FrameSink = {
+    head: checkCommand,
+    frame: (_flags, body) => {
+      const name = commandName(body)
+      const data = body.subarray(1 + (name?.length ?? 0))
+      if (name !== "READY") throw noReady(name, data)
+      this.#isAnswered = true
+      this.#mechanism ??= new RelayedClient(handshakeOf(this.#settings), this)
+      this.#mechanism.answer(data)
+      return false
+    },
+  }
+
+  // -- The mechanism ------------------------------------------------------------------
+
+  send(bytes: Uint8Array): void {
+    this.#send(bytes)
+  }
+
+  /** Passes the peer's metadata on. */
+  metadataFound(metadata: Uint8Array): void {
+    this.#found = writeCommand("READY", metadata)
+  }
+
+  onEvent(event: HandshakeEvent): void {
+    if (event.type === "failed") throw event.error
+    if (event.type !== "ready") return
+    const secured = this.#mechanism?.secured
+    if (!secured) return
+    this.#cipher = new ConnectionCipher(this.#settings, secured, this.#budgetBytes)
+    // The bytes of a frame that began too early cannot be opened any more.
+    if (this.#commands.insideFrame)
+      this.#late = new ProtocolError(
+        "ERR_ZMTP_HANDSHAKE",
+        "a frame began before the handshake was over",
+      )
+  }
+}
+
+/** Reads the greeting of one side. */
+class GreetingReader {
+  readonly #mechanism: MechanismName
+  readonly #bytes = new Uint8Array(GREETING_BYTES)
+  /** Bytes received so far. */
+  length = 0
+
+  /** @param mechanism the one that it has to ask for. */
+  constructor(mechanism: MechanismName) {
+    this.#mechanism = mechanism
+  }
+
+  get isComplete(): boolean {
+    return this.length === GREETING_BYTES
+  }
+
+  /** Returns the bytes of a chunk that belong to the greeting. @throws ProtocolError if it is refused. */
+  read(chunk: Uint8Array): Uint8Array {
+    const taken = chunk.subarray(0, GREETING_BYTES - this.length)
+    this.#bytes.set(taken, this.length)
+    this.length += taken.length
+    const seen = this.#bytes.subarray(0, this.length)
+    if (!mayGreet(seen) || (seen.length > SIGNATURE_BYTES && isOld(seen)))
+      throw new ProtocolError("ERR_ZMTP_GREETING", `the greeting ${describeGreeting(seen)}`)
+    const asked = this.isComplete ? readGreeting(seen).mechanism : this.#mechanism
+    if (asked === this.#mechanism) return taken
+    throw new ProtocolError(
+      "ERR_ZMTP_GREETING",
+      `the greeting asks for ${quoted(Buffer.from(asked))}; with CURVE on ${
+        this.#mechanism === "CURVE" ? "this" : "the other"
+      } side, the bridge needs ${this.#mechanism}`,
+    )
+  }
+}
+
+/** CURVE with the metadata of others in the place of its own. */
+class RelayedClient extends CurveClient {
+  readonly #end: CurveEnd
+  #metadata: Uint8Array = NOTHING
+
+  constructor(settings: HandshakeSettings, end: CurveEnd) {
+    super(settings, end)
+    this.#end = end
+  }
+
+  /** Begins, because the metadata that INITIATE needs has come. */
+  answer(metadata: Uint8Array): void {
+    this.#metadata = metadata
+    this.start()
+  }
+
+  protected override metadata(): Uint8Array {
+    return this.#metadata
+  }
+
+  protected override readPeer(metadata: Uint8Array): Uint8Array {
+    this.#end.metadataFound(metadata)
+    return NOTHING
+  }
+}
+
+class RelayedServer extends CurveServer {
+  readonly #end: CurveEnd
+  #metadata: Uint8Array | undefined
+
+  constructor(settings: HandshakeSettings, end: CurveEnd) {
+    super(settings, end)
+    this.#end = end
+  }
+
+  /** Goes on if INITIATE has come: READY needs the metadata. */
+  answer(metadata: Uint8Array): void {
+    this.#metadata = metadata
+    this.authenticated(undefined)
+  }
+
+  /** Does not ask anybody, but the other side's metadata may not be there yet. */
+  protected override authenticate(): void {
+    this.#end.metadataFound(this.peerMetadata)
+    if (this.#metadata) this.authenticated(undefined)
+  }
+
+  protected override metadata(): Uint8Array {
+    return this.#metadata ?? NOTHING
+  }
+
+  protected override readPeer(): Uint8Array {
+    return NOTHING
+  }
+}
+
+/** Settings of a handshake in which only the keys matter. */
+function handshakeOf(curve: CurveSettings): HandshakeSettings {
+  return {
+    socketType: "PAIR",
+    mechanism: "CURVE",
+    plainServer: false,
+    username: NOTHING,
+    password: NOTHING,
+    routingId: NOTHING,
+    authenticate: false,
+    revision: 1,
+    curve,
+  }
+}
+
+function checkCommand(flags: number, bodyBytes: number): void {
+  checkHead(flags, bodyBytes)
+  if (bodyBytes > HANDSHAKE_COMMAND_MAX_BYTES)
+    throw commandTooLong(bodyBytes, HANDSHAKE_COMMAND_MAX_BYTES)
+}
+
+/** Returns the error for what came in the place of READY. */
+function noReady(name: string | undefined, data: Uint8Array): ProtocolError {
+  const reason = name === "ERROR" ? errorReason(data) : undefined
+  const what = reason
+    ? `the peer refused with ${quoted(reason)}`
+    : `the command ${shown(name)} was not expected`
+  return new ProtocolError("ERR_ZMTP_HANDSHAKE", what)
+}
