@@ -2,11 +2,17 @@ import { getSystemErrorMap } from "node:util"
 import type { BridgeHandlers, BridgeSpec, Joined } from "../bridge/bridge.js"
 import { Totals } from "../bridge/totals.js"
 import { ProtocolError } from "../codec/errors.js"
+import type { Settings } from "../codec/options.js"
 import { setInterval } from "../codec/runtime.js"
 import type { Traffic } from "../codec/traffic.js"
 import { isLz4 } from "../transport/endpoint.js"
+import { adviceOn } from "./bridge-advice.js"
+import type { BridgeState } from "./bridge-metrics.js"
 import { count, printLine } from "./output.js"
 import { printableJson } from "./terminal-text.js"
+
+/** Seconds between two looks at how much compression saves. */
+const ADVICE_SECONDS = 5
 
 /** Prints lines on standard output, with the time in UTC: text, or JSON objects. */
 export class BridgeLog {
@@ -30,9 +36,17 @@ export class Report implements BridgeHandlers {
   readonly #log: BridgeLog
   readonly #totals = new Totals()
   #open = 0
+  #joined = 0
+  readonly #errors = new Map<string, number>()
+  #unreachableCount = 0
+  #fullCount = 0
+  #isReachable: boolean | undefined
+  #isEnding = false
   /** The last error reported for the endpoint, so that repeated failures are only reported once. */
   #unreachable: string | undefined
   #full = false
+  /** What advice is given for; undefined once it was given. */
+  #adviceFor: { settings: Settings; isLevelChosen: boolean } | undefined
 
   constructor({ to, maxConnections }: Pick<BridgeSpec, "to" | "maxConnections">, log: BridgeLog) {
     this.#to = to
@@ -42,6 +56,8 @@ export class Report implements BridgeHandlers {
 
   joined({ number, from, to, counts }: Joined): void {
     this.#open++
+    this.#joined++
+    this.#isReachable = true
     this.#totals.begin(number, counts)
     this.#unreachable = undefined
     const fields = { connection: number, from, to }
@@ -60,6 +76,7 @@ export class Report implements BridgeHandlers {
         "$&; for CURVE, see --from-curve-server and --to-server-key",
       )
     const fields = { connection: number, side, ...errorFields(error, why) }
+    this.#countError(error)
     this.#log.print("error", `#${number} ${what} by ${side}: ${why}`, fields)
   }
 
@@ -68,6 +85,7 @@ export class Report implements BridgeHandlers {
     this.#full = false
     this.#totals.end(number)
     const reason = error && !(error instanceof ProtocolError) ? error : undefined
+    if (reason) this.#countError(reason)
     const why = reason ? ` (${errorText(reason)})` : ""
     const { sent, received } = counts()
     const flows = `${trafficText("sent", sent)}; ${trafficText("received", received)}`
@@ -77,9 +95,12 @@ export class Report implements BridgeHandlers {
       sent: trafficFields(sent),
       received: trafficFields(received),
     })
+    this.#advise()
   }
 
   unreachable(from: string, error: Error): void {
+    this.#isReachable = false
+    this.#unreachableCount++
     const line = `cannot connect to ${this.#to}: ${errorText(error)}`
     const fields = { to: this.#to, closed: from, ...errorFields(error, errorText(error)) }
     if (line !== this.#unreachable)
@@ -88,6 +109,7 @@ export class Report implements BridgeHandlers {
   }
 
   full(from: string): void {
+    this.#fullCount++
     const maxConnections = this.#maxConnections
     const line = `there are ${maxConnections} connections, which is --max-connections; closed ${from}`
     if (!this.#full) this.#log.print("full", line, { maxConnections, closed: from })
@@ -109,6 +131,45 @@ export class Report implements BridgeHandlers {
       const fields = { seconds, connections: this.#open, sent, received }
       this.#log.print("statistics", `connections: ${this.#open}; ${flows.join("; ")}`, fields)
     }, seconds * 1000)
+  }
+
+  /** Prints advice once, as soon as it is known that what is sent does not get smaller. */
+  repeatAdvice(settings: Settings, isLevelChosen: boolean): NodeJS.Timeout {
+    this.#adviceFor = { settings, isLevelChosen }
+    return setInterval(() => this.#advise(), ADVICE_SECONDS * 1000)
+  }
+
+  #advise(): void {
+    if (!this.#adviceFor) return
+    const { settings, isLevelChosen } = this.#adviceFor
+    const advice = adviceOn(this.#totals.total("sent"), settings, isLevelChosen)
+    if (!advice) return
+    this.#adviceFor = undefined
+    this.#log.print("advice", advice.words, { message: advice.words, options: advice.options })
+  }
+
+  /** The bridge has been told to end. */
+  ending(): void {
+    this.#isEnding = true
+  }
+
+  /** The state and the totals, for metrics. */
+  get state(): BridgeState {
+    return {
+      open: this.#open,
+      joined: this.#joined,
+      ...this.#read(),
+      errors: this.#errors,
+      unreachable: this.#unreachableCount,
+      full: this.#fullCount,
+      isReachable: this.#isReachable,
+      isEnding: this.#isEnding,
+    }
+  }
+
+  #countError(error: Error): void {
+    const { code = "unknown" } = error as NodeJS.ErrnoException
+    this.#errors.set(code, (this.#errors.get(code) ?? 0) + 1)
   }
 
   #read(): Record<"sent" | "received", Traffic> {

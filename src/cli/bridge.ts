@@ -48,6 +48,8 @@ ipc://PATH.
                                 or set CURVE_SECRET_KEY, CURVE_FROM_SECRET_KEY or
                                 CURVE_TO_SECRET_KEY in the environment
       --stats[=SECONDS]         prints a line of statistics every SECONDS; default 5
+      --metrics HOST:PORT       serves metrics for Prometheus over HTTP at /metrics, and whether the
+                                bridge works at /health; HOST and PORT may be *
       --json                    prints each line as a JSON object: see docs/bridge.md
   -h, --help                    this text
 
@@ -81,7 +83,7 @@ const STATS_SECONDS_MAX = 86_400
 const DRAIN_MS = 5000
 
 export async function bridge(args: string[]): Promise<void> {
-  const { spec, statsSeconds, json } = await readArgs(args)
+  const { spec, isLevelChosen, statsSeconds, metrics, json } = await readArgs(args)
   const log = new BridgeLog(json)
   const report = new Report(spec, log)
   const bridge = orUsageError(() => new Bridge(spec, report))
@@ -89,6 +91,7 @@ export async function bridge(args: string[]): Promise<void> {
   // A service continues when its output is no longer read.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {})
   const { to } = spec
+  const server = metrics === undefined ? undefined : await startMetrics(metrics, report, spec)
   try {
     const endpoint = await bridge.start()
     for (const side of ["from", "to"] as const) {
@@ -97,15 +100,30 @@ export async function bridge(args: string[]): Promise<void> {
       const { words, fields } = describeCurve(side, curve)
       log.print("curve", words, fields)
     }
+    if (server) {
+      const [at, health] = [`${server.url}/metrics`, `${server.url}/health`]
+      log.print("metrics", `metrics at ${at}, health at ${health}`, { metrics: at, health })
+    }
     log.print("listening", `listening on ${endpoint}, connecting to ${to}`, { endpoint, to })
   } catch (error) {
+    server?.close()
     throw new InputError(`cannot listen on ${spec.from}: ${errorText(error)}`)
   }
+  const advice = report.repeatAdvice(spec.settings, isLevelChosen)
   const stats = statsSeconds === undefined ? undefined : report.repeatStatistics(statsSeconds)
   const signal = await signalled
   log.print("ending", `${signal}: ending`, { signal })
   clearInterval(stats)
+  clearInterval(advice)
+  report.ending()
   await bridge.drain(DRAIN_MS)
+  server?.close()
+}
+
+/** Loads HTTP, which no other bridge needs, and starts to serve. */
+async function startMetrics(address: string, report: Report, { from, to }: BridgeSpec) {
+  const { serveMetrics } = await import("./bridge-metrics.js")
+  return serveMetrics(address, { from, to }, () => report.state)
 }
 
 /** Resolves with SIGINT or SIGTERM. A second signal has its default effect. */
@@ -131,7 +149,10 @@ function trainingOf(value: string | undefined): boolean | "shared" {
 
 interface Arguments {
   spec: BridgeSpec
+  /** Whether the user has said how to compress. */
+  isLevelChosen: boolean
   statsSeconds: number | undefined
+  metrics: string | undefined
   json: boolean
 }
 
@@ -173,6 +194,7 @@ async function readArgs(args: string[]): Promise<Arguments> {
       "to-curve-server": { type: "boolean" },
       "to-server-key": { type: "string" },
       "to-secret-key": { type: "string" },
+      metrics: { type: "string" },
       stats: { type: "string" },
       json: { type: "boolean" },
     },
@@ -220,7 +242,8 @@ async function readArgs(args: string[]): Promise<Arguments> {
   }
   const maxConnections = limit("max-connections", CONNECTIONS_MAX, 1, COUNT_MAX)
   const spec = { from, to, settings, limits, fromCurve, toCurve, maxConnections }
-  return { spec, statsSeconds, json: values.json ?? false }
+  const isLevelChosen = values.level !== undefined
+  return { spec, isLevelChosen, statsSeconds, metrics: values.metrics, json: values.json ?? false }
 }
 
 type NumberOption =

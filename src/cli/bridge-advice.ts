@@ -1,0 +1,59 @@
+import { NO_EFFORT, type Settings } from "../codec/options.js"
+import type { Traffic } from "../codec/traffic.js"
+
+/** Plaintext from which on it is known how much compression saves. */
+const ENOUGH_BYTES = 1 << 20
+/** Share of the plaintext on the wire from which on compression is not worth its time. */
+const NOT_SMALLER = 0.95
+/** Messages of up to this size have little that they could refer back to. */
+const SMALL_BYTES = 4096
+
+/** What could be done about traffic that does not get smaller. */
+export interface Advice {
+  /** The options that may help. */
+  options: string[]
+  words: string
+}
+
+/**
+ * Returns advice if what was sent so far did not get smaller; undefined if it did, or if there is too
+ * little of it.
+ *
+ * @param isChosen whether the level was chosen by the user.
+ */
+export function adviceOn(sent: Traffic, settings: Settings, isChosen: boolean): Advice | undefined {
+  const { messages, plainBytes, wireBytes } = sent
+  if (plainBytes < ENOUGH_BYTES || wireBytes < NOT_SMALLER * plainBytes) return undefined
+  if (settings.effort === NO_EFFORT && !settings.adaptive) {
+    if (isChosen) return undefined
+    return advice(
+      ["--level 0"],
+      "nothing is compressed, because lengths tell observers of an encrypted connection about content: if docs/curve.md says that it is safe here, --level 0 compresses",
+    )
+  }
+  const meanBytes = Math.round(plainBytes / Math.max(messages, 1))
+  const hasDictionary = settings.dictionary !== undefined || settings.training !== undefined
+  if (meanBytes < SMALL_BYTES && !hasDictionary)
+    return advice(
+      ["--dictionary", "--auto-dictionary"],
+      `messages have ${meanBytes} bytes on average, which is little for LZ4 alone: --auto-dictionary, or --dictionary with a file made by zeromq-lz4 train, may help`,
+    )
+  if (meanBytes < settings.minCompressBytes && settings.arenas !== true)
+    return advice(
+      ["--arenas", "--min-compress-size"],
+      `messages have ${meanBytes} bytes on average, and shorter parts than ${settings.minCompressBytes} bytes go plain: --arenas, for peers that read revision 2, or --min-compress-size may help`,
+    )
+  if (settings.adaptive)
+    return advice(
+      ["--level 0"],
+      "--level adaptive compresses little while the network is faster: --level 0 always compresses",
+    )
+  return advice(
+    ["--level 9", "--level none"],
+    "--level 9 may help; if they are compressed or encrypted already, --level none saves the processor's time",
+  )
+}
+
+function advice(options: string[], words: string): Advice {
+  return { options, words: `messages do not get smaller: ${words}` }
+}

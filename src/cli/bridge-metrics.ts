@@ -1,0 +1,168 @@
+/** What a bridge reports over HTTP: metrics for Prometheus, and its health. */
+import type { Server } from "node:http"
+import type { AddressInfo } from "node:net"
+import type { Traffic } from "../codec/traffic.js"
+import { parseBind } from "../transport/endpoint.js"
+import { errorText } from "./bridge-report.js"
+import { InputError, UsageError } from "./errors.js"
+
+/** The state of a bridge, since it was started. */
+export interface BridgeState {
+  /** Connections that are open, and all that were joined. */
+  open: number
+  joined: number
+  sent: Traffic
+  received: Traffic
+  /** Errors that ended connections, by code. */
+  errors: ReadonlyMap<string, number>
+  /** Connections that were closed because `--to` could not be reached, or because too many were open. */
+  unreachable: number
+  full: number
+  /** Whether the last attempt to reach `--to` has succeeded; undefined before the first one. */
+  isReachable: boolean | undefined
+  isEnding: boolean
+}
+
+/** A server of metrics that listens. */
+export interface MetricsServer {
+  /** Its URL, with the real port and no path. */
+  url: string
+  close(): void
+}
+
+const TEXT = "text/plain; version=0.0.4; charset=utf-8"
+const JSON_TEXT = "application/json; charset=utf-8"
+/** A request has no body, and is short. */
+const LIMITS = { requestTimeout: 10_000, maxHeaderSize: 8192 }
+
+/**
+ * Serves `/metrics` and `/health` at `address`, which is HOST:PORT.
+ *
+ * @throws UsageError if that is malformed. @throws InputError if it cannot be used.
+ */
+export async function serveMetrics(
+  address: string,
+  labels: Readonly<Record<string, string>>,
+  read: () => BridgeState,
+): Promise<MetricsServer> {
+  const { host, port } = parsed(address)
+  const { createServer } = await import("node:http")
+  const server = createServer(LIMITS, ({ method = "", url = "" }, response) => {
+    const [path = ""] = url.split("?", 1)
+    const { status, type, body } = answer(method, path, labels, read)
+    response.writeHead(status, { "content-type": type, "cache-control": "no-store" })
+    response.end(body)
+  })
+  await listen(server, host, port, address)
+  const { address: real, family, port: realPort } = server.address() as AddressInfo
+  return {
+    url: `http://${family === "IPv6" ? `[${real}]` : real}:${realPort}`,
+    close() {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}
+
+function parsed(address: string): { host: string; port: number } {
+  try {
+    return parseBind(`tcp://${address}`, /\[|::/.test(address))
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === "ENODEV") throw new InputError(`--metrics ${address}: ${errorText(error)}`)
+    throw new UsageError(`--metrics takes HOST:PORT: ${message.replace(/^.*?argument: /, "")}`)
+  }
+}
+
+async function listen(server: Server, host: string, port: number, address: string): Promise<void> {
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject)
+      server.listen({ host, port, exclusive: true }, resolve)
+    })
+  } catch (error) {
+    throw new InputError(`cannot listen on --metrics ${address}: ${errorText(error)}`)
+  }
+  server.on("error", () => {}) // a connection that could not be accepted
+}
+
+function answer(
+  method: string,
+  path: string,
+  labels: Readonly<Record<string, string>>,
+  read: () => BridgeState,
+): { status: number; type: string; body: string } {
+  if (path !== "/metrics" && path !== "/health")
+    return { status: 404, type: TEXT, body: "there are /metrics and /health\n" }
+  if (method !== "GET" && method !== "HEAD")
+    return { status: 405, type: TEXT, body: "GET and HEAD are supported\n" }
+  const state = read()
+  if (path === "/metrics") return { status: 200, type: TEXT, body: metricsText(labels, state) }
+  const { isEnding, isReachable, open } = state
+  const to = isReachable === undefined ? "unknown" : isReachable ? "reachable" : "unreachable"
+  const health = { status: isEnding ? "ending" : "ok", to, connections: open }
+  return { status: isEnding ? 503 : 200, type: JSON_TEXT, body: `${JSON.stringify(health)}\n` }
+}
+
+type Labels = Readonly<Record<string, string>>
+type Sample = readonly [labels: Labels, value: number]
+
+/** Formats metrics in Prometheus' text format, version 0.0.4. Every line gets `labels`. */
+export function metricsText(labels: Labels, state: BridgeState): string {
+  const { sent, received } = state
+  const byDirection = (field: keyof Traffic): Sample[] => [
+    [{ direction: "sent" }, sent[field]],
+    [{ direction: "received" }, received[field]],
+  ]
+  const one = (value: number): Sample[] => [[{}, value]]
+  const metrics: [name: string, type: "counter" | "gauge", help: string, samples: Sample[]][] = [
+    ["connections", "gauge", "Connections that are open.", one(state.open)],
+    ["connections_total", "counter", "Connections that were joined.", one(state.joined)],
+    ["messages_total", "counter", "Messages over lz4+tcp://.", byDirection("messages")],
+    ["plain_bytes_total", "counter", "Bytes of their parts, plain.", byDirection("plainBytes")],
+    [
+      "wire_bytes_total",
+      "counter",
+      "Bytes of their parts as they were over lz4+tcp://.",
+      byDirection("wireBytes"),
+    ],
+    [
+      "errors_total",
+      "counter",
+      "Connections that ended with an error, by its code.",
+      Array.from(state.errors, ([code, value]): Sample => [{ code }, value]),
+    ],
+    [
+      "unreachable_total",
+      "counter",
+      "Connections that were closed because --to could not be reached.",
+      one(state.unreachable),
+    ],
+    [
+      "refused_total",
+      "counter",
+      "Connections that were closed because --max-connections were open.",
+      one(state.full),
+    ],
+  ]
+  return metrics
+    .filter(([, , , samples]) => samples.length > 0)
+    .flatMap(([name, type, help, samples]) => [
+      `# HELP zeromq_lz4_bridge_${name} ${help}`,
+      `# TYPE zeromq_lz4_bridge_${name} ${type}`,
+      ...samples.map(
+        ([own, value]) => `zeromq_lz4_bridge_${name}${labelText({ ...labels, ...own })} ${value}`,
+      ),
+    ])
+    .map((line) => `${line}\n`)
+    .join("")
+}
+
+function labelText(labels: Labels): string {
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value)}"`)
+  return `{${pairs.join(",")}}`
+}
+
+const ESCAPES: Readonly<Record<string, string>> = { "\\": "\\\\", '"': '\\"', "\n": "\\n" }
+const escaped = (value: string): string =>
+  value.replace(/[\\"\n]/g, (character) => ESCAPES[character] as string)
