@@ -147,7 +147,7 @@ function trainingOf(value: string | undefined): boolean | "shared" {
 
 // -- Arguments ---------------------------------------------------------------------
 
-interface Arguments {
+export interface BridgeArguments {
   spec: BridgeSpec
   /** Whether the user has said how to compress. */
   isLevelChosen: boolean
@@ -171,7 +171,8 @@ function joined(args: readonly string[]): string[] {
   return all
 }
 
-async function readArgs(args: string[]): Promise<Arguments> {
+/** Reads the arguments, and the files that they name. */
+export async function readArgs(args: string[]): Promise<BridgeArguments> {
   const { values } = parse({
     args: joined(args),
     options: {

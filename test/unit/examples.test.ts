@@ -189,7 +189,7 @@ describe("command lines", () => {
     const bridge = new Running(
       spawn(process.execPath, [main!, ...(await withFreePorts(args.join(" "))).split(" ")]),
     )
-    expect(await bridge.line()).toContain(" listening on tcp://")
+    while (!(await bridge.line()).includes(" listening on tcp://")) {}
     bridge.process.kill("SIGTERM")
     expect(await bridge.ended(), bridge.errors).toEqual({ code: 0, signal: null })
   })
