@@ -28,6 +28,8 @@ export interface Capture {
   errors: CaptureError[]
   /** Numbers of packets that were not read, as `CaptureReader.unread` has them. */
   unread: ReadonlyMap<string, number>
+  /** Numbers of connections that were refused, by server, as `CaptureReader.refused` has them. */
+  refused: ReadonlyMap<string, number>
 }
 
 /** Maximum number of connections that are kept: each takes many times the size of its packets in memory. */
@@ -103,7 +105,8 @@ export function decodeWithin(
     for (const event of isOver ? reader.endFile(file) : reader.push(chunk, file)) add(event)
   }
   for (const event of reader.end()) add(event)
-  return { connections: [...connections.values()], errors, unread: reader.unread }
+  const { unread, refused } = reader
+  return { connections: [...connections.values()], errors, unread, refused }
 }
 
 const collecting = (connection: CaptureConnection): CapturedConnection =>

@@ -124,6 +124,22 @@ export interface CaptureConnection {
   readonly dictionaries: Record<Side, Uint8Array | undefined>
   /** Traffic of each side so far. */
   readonly traffic: Readonly<Record<Side, CaptureTraffic>>
+  /**
+   * Segments of each side whose data was in the capture before: sent again, or recorded twice, as
+   * with `tcpdump -i any`.
+   */
+  readonly repeatedSegments: Readonly<Record<Side, number>>
+  /** How it ended; undefined as long as it has not, also at the end of the capture. */
+  ended: ConnectionEnd | undefined
+}
+
+/** The end of a connection. */
+export interface ConnectionEnd {
+  /** Who ended it: the first to send a FIN or an RST. */
+  by: Side
+  how: "FIN" | "RST"
+  /** Whether a message, or the greeting, was not complete. */
+  inMessage: boolean
 }
 
 /** An event of a capture. Events come in the order of the packets. */
@@ -142,7 +158,7 @@ export type CaptureEvent =
   | { type: "message"; connection: CaptureConnection; message: CaptureMessage }
   /** An error. A part that does not decode has its error on the message, and is not repeated here. */
   | { type: "error"; connection: CaptureConnection | undefined; error: CaptureError }
-  /** Both sides have ended the connection. */
+  /** The connection has ended, as `connection.ended` says, or the capture has. */
   | { type: "close"; connection: CaptureConnection; time: Time }
 
 /** Options of reading a capture. */

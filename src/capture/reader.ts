@@ -75,6 +75,14 @@ export class CaptureReader {
   }
 
   /**
+   * Numbers of connections so far that were refused, by the address and port of their server, which
+   * answered the SYN with an RST: at most 1000 servers.
+   */
+  get refused(): ReadonlyMap<string, number> {
+    return this.#streams.refused
+  }
+
+  /**
    * The file whose next bytes are needed, from 0: the packets of several files are merged by time,
    * so those of one wait for those of others. Undefined if all have ended.
    */

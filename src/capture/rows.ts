@@ -1,5 +1,6 @@
 /** What a row says about an event, in the terminal and in the page. */
 import type { CaptureEvent, CaptureMessage, Handshake, Side } from "./events.js"
+import { endText } from "./summary.js"
 
 /** Returns whether an event has a row: not a READY's handshake, whose command has one. */
 export const hasRow = (event: CaptureEvent): boolean =>
@@ -54,8 +55,10 @@ export function detailOf(event: Exclude<CaptureEvent, { type: "message" }>): str
       const note = begun ? "" : ", began before the capture: which of them is the client is a guess"
       return `${client} → ${server}${note}`
     }
-    case "close":
-      return ""
+    case "close": {
+      const { ended } = event.connection
+      return ended ? endText(ended) : "the recording ends"
+    }
   }
 }
 

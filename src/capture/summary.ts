@@ -1,5 +1,5 @@
 /** A summary of a connection in a few bytes, whatever its peers sent. */
-import type { CaptureConnection, Side } from "./events.js"
+import type { CaptureConnection, ConnectionEnd, Side } from "./events.js"
 
 /** One side of a connection, and its traffic. */
 export interface SideSummary {
@@ -10,6 +10,8 @@ export interface SideSummary {
   wireBytes: number
   /** Size of the dictionary that it sent, or that was given. */
   dictionaryBytes: number | undefined
+  /** Segments whose data was in the capture before. */
+  repeatedSegments: number
 }
 
 export interface ConnectionSummary {
@@ -19,6 +21,8 @@ export interface ConnectionSummary {
   begun: boolean
   transport: "lz4+tcp" | "tcp" | undefined
   sides: Record<Side, SideSummary>
+  /** How it ended; undefined if it did not. */
+  ended: ConnectionEnd | undefined
   /** Number of errors, including parts that do not decode. */
   errors: number
 }
@@ -29,28 +33,38 @@ export interface ConnectionSummary {
  */
 const SOCKET_TYPE_MAX_CHARS = 100
 
-/** Kinds of packets that are named. */
-const UNREAD_MAX_KINDS = 10
+/** Kinds of packets, or servers, that are named. */
+const NAMED_MAX = 10
 
 /** Names the packets that are not read, the most frequent kinds first; "" if there are none. */
-export function unreadText(unread: ReadonlyMap<string, number>): string {
-  const kinds = [...unread].sort(([, a], [, b]) => b - a)
-  if (kinds.length === 0) return ""
-  const named = kinds.slice(0, UNREAD_MAX_KINDS).map(([name, packets]) => `${packets} ${name}`)
+export const unreadText = (unread: ReadonlyMap<string, number>): string =>
+  unread.size === 0 ? "" : `packets that are not read: ${counted(unread)}`
+
+/** Names the servers that refused connections; "" if there are none. */
+export const refusedText = (refused: ReadonlyMap<string, number>): string =>
+  refused.size === 0 ? "" : `connections that were refused: ${counted(refused)}`
+
+function counted(counts: ReadonlyMap<string, number>): string {
+  const kinds = [...counts].sort(([, a], [, b]) => b - a)
+  const named = kinds.slice(0, NAMED_MAX).map(([name, number]) => `${number} ${name}`)
   if (kinds.length > named.length) named.push(`${kinds.length - named.length} more kinds`)
-  return `packets that are not read: ${named.join(", ")}`
+  return named.join(", ")
 }
+
+/** Says how a connection ended. */
+export const endText = ({ by, how, inMessage }: ConnectionEnd): string =>
+  `${how === "FIN" ? "closed" : "reset"} by the ${by}${inMessage ? ", in the middle of a message" : ""}`
 
 export function connectionSummary(
   connection: CaptureConnection,
   errors: number,
 ): ConnectionSummary {
-  const { id, client, server, begun, transport } = connection
+  const { id, client, server, begun, transport, ended } = connection
   const sides = {
     client: sideSummary(connection, "client"),
     server: sideSummary(connection, "server"),
   }
-  return { id, client, server, begun, transport, sides, errors }
+  return { id, client, server, begun, transport, sides, ended, errors }
 }
 
 export function sideSummary(connection: CaptureConnection, side: Side): SideSummary {
@@ -61,6 +75,7 @@ export function sideSummary(connection: CaptureConnection, side: Side): SideSumm
     plainBytes,
     wireBytes,
     dictionaryBytes: connection.dictionaries[side]?.length,
+    repeatedSegments: connection.repeatedSegments[side],
   }
 }
 

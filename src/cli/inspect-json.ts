@@ -53,7 +53,11 @@ function fieldsOf(event: CaptureEvent): object {
       }
     }
     case "close":
-      return { ...moment(event.type, event.time), connection: event.connection.id }
+      return {
+        ...moment(event.type, event.time),
+        connection: event.connection.id,
+        ended: event.connection.ended ?? null,
+      }
   }
 }
 
@@ -134,6 +138,7 @@ export function jsonSummary(summary: Summary): string[] {
     connectionCount,
     tcpConnections,
     unread,
+    refused,
     start,
     end,
     rows,
@@ -141,10 +146,12 @@ export function jsonSummary(summary: Summary): string[] {
     errors,
     traffic,
   } = summary
-  const lines: object[] = connections.map(({ id, transport, sides, ...rest }) => ({
+  const lines: object[] = connections.map(({ id, transport, sides, ended, ...rest }) => ({
     type: "summary",
     connection: id,
     ...rest,
+    closed: ended !== undefined,
+    ended: ended ?? null,
     transport: transport ?? null,
     sent: { client: sideFields(sides.client), server: sideFields(sides.server) },
   }))
@@ -154,6 +161,7 @@ export function jsonSummary(summary: Summary): string[] {
     connections: connectionCount,
     tcpConnections,
     unread: Object.fromEntries(unread),
+    refused: Object.fromEntries(refused),
     start: isoTime(start) ?? null,
     end: isoTime(end) ?? null,
     rows,

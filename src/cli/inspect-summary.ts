@@ -1,7 +1,13 @@
-import { type SideSummary, unreadText } from "../capture/summary.js"
+import {
+  type ConnectionSummary,
+  endText,
+  refusedText,
+  type SideSummary,
+  unreadText,
+} from "../capture/summary.js"
 import { visible } from "../capture/visible.js"
 import type { Traffic } from "../codec/traffic.js"
-import type { Summary, TalliedConnection } from "./inspect-tally.js"
+import type { Summary } from "./inspect-tally.js"
 import { isoTime } from "./inspect-time.js"
 import { count } from "./output.js"
 import { cutTo } from "./terminal-text.js"
@@ -13,14 +19,14 @@ const TYPE_MAX_COLUMNS = 20
 export function summaryText(summary: Summary): string[] {
   const { connections, connectionCount, matchingConnections, tcpConnections } = summary
   const { rows, matching, traffic, errors } = summary
-  const unread = unreadText(summary.unread)
-  if (connectionCount === 0) return [noConnections(tcpConnections), unread].filter(Boolean)
+  const others = [refusedText(summary.refused), unreadText(summary.unread)].filter(Boolean)
+  if (connectionCount === 0) return [noConnections(tcpConnections), ...others]
   const lines = [`${count(connectionCount, "connection")}${period(summary)}`]
   if (matching < rows) lines.push(matchingText(summary))
   for (const connection of connections) lines.push(...connectionText(connection))
   const more = (matchingConnections ?? connectionCount) - connections.length
   if (more > 0) lines.push(`and ${count(more, "more connection")}: --all lists them`)
-  if (unread) lines.push(unread)
+  lines.push(...others)
   lines.push(`total: ${trafficText(traffic)}${errors > 0 ? `, ${count(errors, "error")}` : ""}`)
   return lines
 }
@@ -46,20 +52,20 @@ function period({ start, end }: Summary): string {
   return `, ${(Number(end - start) / 1e9).toFixed(3)} s from ${date} ${time} UTC on`
 }
 
-function connectionText(connection: TalliedConnection): string[] {
-  const { id, client, server, begun, closed, transport, sides, errors } = connection
+function connectionText(connection: ConnectionSummary): string[] {
+  const { id, client, server, begun, ended, transport, sides, errors } = connection
   const types = [typeOf(sides.client), typeOf(sides.server)]
   const words = [visible(`${client} → ${server}`), transport ?? "no messages", types.join(" → ")]
   if (!begun) words.push("began before the capture")
-  if (closed) words.push("closed")
+  if (ended) words.push(endText(ended))
   if (errors > 0) words.push(count(errors, "error"))
   const lines = [`connection ${id}: ${words.join(", ")}`]
   for (const [arrow, side] of [
     ["→", sides.client],
     ["←", sides.server],
   ] as const)
-    if (side.messages > 0 || side.dictionaryBytes !== undefined)
-      lines.push(`    ${arrow} ${trafficText(side)}${dictionaryText(side)}`)
+    if (side.messages > 0 || side.dictionaryBytes !== undefined || side.repeatedSegments > 0)
+      lines.push(`    ${arrow} ${trafficText(side)}${dictionaryText(side)}${repeatedText(side)}`)
   return lines
 }
 
@@ -79,3 +85,8 @@ function trafficText({ messages, plainBytes, wireBytes }: Traffic): string {
 
 const dictionaryText = ({ dictionaryBytes }: SideSummary): string =>
   dictionaryBytes === undefined ? "" : `, dictionary ${count(dictionaryBytes, "byte")}`
+
+const repeatedText = ({ repeatedSegments }: SideSummary): string =>
+  repeatedSegments === 0
+    ? ""
+    : `, ${count(repeatedSegments, "segment")} sent again or recorded twice`

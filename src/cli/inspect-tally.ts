@@ -10,15 +10,10 @@ import type {
 import { type ConnectionSummary, connectionSummary } from "../capture/summary.js"
 import type { Traffic } from "../codec/traffic.js"
 
-/** A connection in a summary. */
-export interface TalliedConnection extends ConnectionSummary {
-  closed: boolean
-}
-
 /** Totals of a whole capture, regardless of a filter. */
 export interface Summary {
   /** The first connections, up to the tally's maximum. */
-  connections: TalliedConnection[]
+  connections: ConnectionSummary[]
   /** The number of all connections. */
   connectionCount: number
   /** The number of those with matching rows; undefined if all connections are in the summary. */
@@ -27,6 +22,8 @@ export interface Summary {
   tcpConnections: number
   /** Numbers of packets that were not read, by what they are. */
   unread: ReadonlyMap<string, number>
+  /** Numbers of connections that were refused, by server. */
+  refused: ReadonlyMap<string, number>
   /** The earliest and the latest time. */
   start: Time
   end: Time
@@ -44,7 +41,7 @@ export class Tally {
   /** The connections in the summary. The summary of a closed one is all that is kept of it. */
   readonly #listed = new Map<
     number,
-    { connection: CaptureConnection } | { closed: TalliedConnection }
+    { connection: CaptureConnection } | { closed: ConnectionSummary }
   >()
   /** Connections with matching rows, up to KEPT_CONNECTIONS_MAX. */
   readonly #matching = new Set<number>()
@@ -90,7 +87,7 @@ export class Tally {
       this.#listed.set(id, { connection: event.connection })
     // Drops the reference, so that the connection and its dictionaries can be freed.
     if (event.type === "close" && this.#listed.has(id))
-      this.#listed.set(id, { closed: this.#summaryOf(event.connection, true) })
+      this.#listed.set(id, { closed: this.#summaryOf(event.connection) })
   }
 
   #addMessage({ parts, plainBytes, wireBytes }: CaptureMessage): void {
@@ -107,9 +104,13 @@ export class Tally {
     if (this.#end === undefined || time > this.#end) this.#end = time
   }
 
-  summary(tcpConnections: number, unread: Summary["unread"] = new Map()): Summary {
+  summary(
+    tcpConnections: number,
+    unread: Summary["unread"] = new Map(),
+    refused: Summary["refused"] = new Map(),
+  ): Summary {
     const connections = Array.from(this.#listed.values(), (listed) =>
-      "closed" in listed ? listed.closed : this.#summaryOf(listed.connection, false),
+      "closed" in listed ? listed.closed : this.#summaryOf(listed.connection),
     )
     return {
       connections: connections.sort((a, b) => a.id - b.id),
@@ -117,6 +118,7 @@ export class Tally {
       matchingConnections: this.#onlyMatching ? this.#matching.size : undefined,
       tcpConnections,
       unread,
+      refused,
       start: this.#start,
       end: this.#end,
       rows: this.#rows,
@@ -126,8 +128,8 @@ export class Tally {
     }
   }
 
-  #summaryOf(connection: CaptureConnection, closed: boolean): TalliedConnection {
-    return { ...connectionSummary(connection, this.#errors.get(connection.id) ?? 0), closed }
+  #summaryOf(connection: CaptureConnection): ConnectionSummary {
+    return connectionSummary(connection, this.#errors.get(connection.id) ?? 0)
   }
 }
 

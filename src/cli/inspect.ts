@@ -216,8 +216,8 @@ async function report(
     reader.close()
     for (const source of chunks) await source.return(undefined)
   }
-  const { tcpConnections, unread } = reader
-  for (const line of format.summary(tally.summary(tcpConnections, unread)))
+  const { tcpConnections, unread, refused } = reader
+  for (const line of format.summary(tally.summary(tcpConnections, unread, refused)))
     await output.add(`${line}\n`)
   await output.flush()
   if (damage) throw damage

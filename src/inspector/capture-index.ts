@@ -58,7 +58,6 @@ const UTF8 = new TextDecoder()
 
 interface Entry {
   connection: CaptureConnection
-  closed: boolean
   errors: number
   /**
    * The dictionaries of each side, each with the first row that it applies to; the last one is the
@@ -117,11 +116,9 @@ export class CaptureIndex {
     if (event.type === "connection")
       this.#entries.set(connection.id, {
         connection,
-        closed: false,
         errors: 0,
         dictionaries: { client: [], server: [] },
       })
-    else if (event.type === "close") this.#entry(connection).closed = true
     else if (event.type === "message") this.#count(event.message)
   }
 
@@ -371,9 +368,9 @@ const NONE = new Uint8Array()
 const lengthOf = (pieces: readonly Uint8Array[]): number =>
   pieces.reduce((sum, { length }) => sum + length, 0)
 
-function summary({ connection, closed, errors }: Entry): ShownConnection {
+function summary({ connection, errors }: Entry): ShownConnection {
   const sides = { client: side(connection, "client"), server: side(connection, "server") }
-  return { ...connectionSummary(connection, errors), closed, sides }
+  return { ...connectionSummary(connection, errors), sides }
 }
 
 function side(connection: CaptureConnection, from: Side): ShownSide {

@@ -1,4 +1,5 @@
 /** The list of connections. Choosing one sets the filter. */
+import { endText } from "../capture/summary.js"
 import { html } from "./dom.js"
 import { bytes, count, plural, ratio } from "./format.js"
 import type { ShownConnection, ShownSide } from "./protocol.js"
@@ -80,7 +81,7 @@ function item(connection: ShownConnection, chosen: boolean): HTMLButtonElement {
       tag(`${types[0]} → ${types[1]}`),
       ...[client, server].map(dictionary),
       connection.begun ? undefined : tag("began before the capture"),
-      connection.closed ? tag("closed") : undefined,
+      connection.ended ? tag(endText(connection.ended)) : undefined,
       connection.errors ? tag(plural(connection.errors, "error"), "error") : undefined,
     ),
     html(

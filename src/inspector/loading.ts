@@ -193,6 +193,7 @@ export class Loading {
       wireBytes: this.#index.totalWireBytes,
       errors: this.#index.errors,
       unread: this.#first?.unread ?? new Map(),
+      refused: this.#first?.refused ?? new Map(),
       origin: this.#index.origin,
       connections: this.#index.summaries(),
       connectionCount: this.#index.connectionCount,

@@ -1,7 +1,7 @@
 /** The page: accepts a capture, passes it to the worker and shows the results. */
 import workerSource from "inspector-worker"
 import { filterHelp } from "../capture/filter/filter.js"
-import { unreadText } from "../capture/summary.js"
+import { refusedText, unreadText } from "../capture/summary.js"
 import { DICTIONARY_MAX_BYTES } from "../codec/wire.js"
 import { Client } from "./client.js"
 import { ConnectionList } from "./connections.js"
@@ -77,7 +77,7 @@ function show(newest: State): void {
   document.body.dataset.phase = phase
   setText(byId("failure"), newest.failure ?? "")
   setText(byId("summary"), summaryOf(newest))
-  byId("summary").title = unreadText(newest.unread)
+  byId("summary").title = others(newest).join("\n")
   setText(byId("progress-text"), progressOf(newest))
   byId<HTMLProgressElement>("progress").value = newest.bytes ? newest.bytesRead / newest.bytes : 1
   setText(byId("matches"), matchesOf(newest))
@@ -93,14 +93,20 @@ function show(newest: State): void {
 const NOTHING =
   "There is no ZeroMQ connection in this capture. It finds them by their greeting, or by their frames where the beginning is missing."
 
-function nothing({ unread }: State): string {
-  const others = unreadText(unread)
-  return others ? `${NOTHING} ${others[0]!.toUpperCase()}${others.slice(1)}.` : NOTHING
-}
+const nothing = (state: State): string => [NOTHING, ...others(state)].join(" ")
+
+/** Says what is not among the connections. */
+const others = ({ refused, unread }: State): string[] =>
+  [refusedText(refused), unreadText(unread)]
+    .filter(Boolean)
+    .map((text) => `${text[0]!.toUpperCase()}${text.slice(1)}.`)
+
+const sum = (counts: ReadonlyMap<string, number>): number =>
+  [...counts.values()].reduce((sum, number) => sum + number, 0)
 
 function summaryOf(state: State): string {
   const { phase, connectionCount, messages, plainBytes, wireBytes, errors } = state
-  const unread = [...state.unread.values()].reduce((sum, packets) => sum + packets, 0)
+  const [refused, unread] = [sum(state.refused), sum(state.unread)]
   if (phase === "failed" && connectionCount === 0) return ""
   return [
     plural(connectionCount, "connection"),
@@ -108,6 +114,7 @@ function summaryOf(state: State): string {
     `${bytes(plainBytes)} in ${bytes(wireBytes)}`,
     ratio(plainBytes, wireBytes),
     ...(errors ? [plural(errors, "error")] : []),
+    ...(refused ? [`${count(refused)} refused`] : []),
     ...(unread ? [`${plural(unread, "packet")} not read`] : []),
   ].join(" · ")
 }

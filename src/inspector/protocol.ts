@@ -42,7 +42,6 @@ export interface ShownSide extends SideSummary {
 /** A connection as the page lists it. */
 export interface ShownConnection extends ConnectionSummary {
   sides: Record<Side, ShownSide>
-  closed: boolean
 }
 
 export type Phase = "reading" | "done" | "cancelled" | "failed"
@@ -64,6 +63,8 @@ export interface State {
   errors: number
   /** Numbers of packets that are not read, by what they are. */
   unread: ReadonlyMap<string, number>
+  /** Numbers of connections that were refused, by server. */
+  refused: ReadonlyMap<string, number>
   /** Nanoseconds since 1970 of the capture's first event, from which Row.time counts. */
   origin: bigint | undefined
   /** The first connections, at most MAX_CONNECTIONS. */

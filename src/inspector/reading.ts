@@ -31,6 +31,11 @@ export class Reading {
     return this.#reader.unread
   }
 
+  /** Numbers of connections that were refused, by server. */
+  get refused(): CaptureReader["refused"] {
+    return this.#reader.refused
+  }
+
   /** Reads the next piece, or what comes at the end. */
   async step(take: (events: readonly CaptureEvent[]) => void): Promise<void> {
     try {

@@ -11,6 +11,10 @@ export type Call =
 
 export interface RecordedConnection extends TcpConnection {
   calls: Call[]
+  /** Segments with data that was there before. */
+  repeated: Record<Side, number>
+  /** How it ended, such as "FIN of the client". */
+  ending: string | undefined
 }
 
 export interface Recording {
@@ -18,6 +22,8 @@ export interface Recording {
   errors: CaptureError[]
   /** Numbers of packets that were not read. */
   unread: ReadonlyMap<string, number>
+  /** Numbers of connections that were refused, by server. */
+  refused: ReadonlyMap<string, number>
 }
 
 export interface RecordOptions {
@@ -31,10 +37,17 @@ export interface RecordOptions {
 
 export function record(file: Uint8Array, options: RecordOptions = {}): Recording {
   const { chunks = [file.length || 1], wanted = () => true, known = true } = options
-  const recording: Recording = { connections: [], errors: [], unread: new Map() }
+  const recording: Recording = {
+    connections: [],
+    errors: [],
+    unread: new Map(),
+    refused: new Map(),
+  }
   const reader = new StreamReader(
     (tcp) => {
-      const connection: RecordedConnection = { ...tcp, calls: [] }
+      const connection: RecordedConnection = {
+        ...{ ...tcp, calls: [], repeated: { client: 0, server: 0 }, ending: undefined },
+      }
       recording.connections.push(connection)
       const { calls } = connection
       return {
@@ -44,6 +57,12 @@ export function record(file: Uint8Array, options: RecordOptions = {}): Recording
           return wanted(connection)
         },
         gap: (from, bytes, offset, time) => calls.push({ call: "gap", from, bytes, offset, time }),
+        repeated: (from) => {
+          connection.repeated[from]++
+        },
+        ending: (by, how) => {
+          connection.ending ??= `${how} of the ${by}`
+        },
         end: (from, time, cut) => calls.push({ call: "end", from, time, cut }),
       }
     },
@@ -58,7 +77,7 @@ export function record(file: Uint8Array, options: RecordOptions = {}): Recording
     at += size
   }
   reader.end()
-  return { ...recording, unread: reader.unread }
+  return { ...recording, unread: reader.unread, refused: reader.refused }
 }
 
 /** Returns the data of one side: runs of bytes, the sizes of gaps between them, and how it ended. */

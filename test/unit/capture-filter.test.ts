@@ -262,6 +262,8 @@ describe("an event's row", () => {
     client: "127.0.0.1:40000",
     server: "127.0.0.1:5555",
     begun: true,
+    repeatedSegments: { client: 0, server: 0 },
+    ended: undefined,
     transport: "lz4+tcp",
     handshakes: { client: undefined, server: undefined },
     dictionaries: { client: undefined, server: undefined },

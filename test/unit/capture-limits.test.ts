@@ -451,6 +451,7 @@ describe("data that waits for missing segments", () => {
         data: (_, bytes) => said.push(`data ${bytes.length}`),
         gap: (_, bytes) => said.push(`gap ${bytes}`),
         end: () => said.push("end"),
+        repeated: () => {},
       },
       backlog,
     )

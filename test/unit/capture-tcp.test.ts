@@ -354,3 +354,95 @@ describe("gaps", () => {
     expect(calls[gap]).toMatchObject({ offset })
   })
 })
+
+describe("resets and ends", () => {
+  const reset = (packets: readonly TcpPacket[], at: number, change: Partial<TcpPacket> = {}) => {
+    const { sequence } = packets[at]!
+    const packet = { ...packets[at]!, flags: "RA", data: new Uint8Array(0), sequence, ...change }
+    return [...packets.slice(0, at), packet, ...packets.slice(at)]
+  }
+  const later = (packets: readonly TcpPacket[], by: bigint): TcpPacket[] =>
+    packets.map((packet) => ({ ...packet, time: packet.time + by }))
+
+  test.each([
+    ["before", -1000],
+    ["far behind", 2 ** 31],
+    ["behind", 1_073_741_825 + 65_535 * 2 ** 14],
+  ])("a reset %s the window is not taken, and counted", (_, distance) => {
+    const packets = letters()
+    const sequence = wrapped(packets[7]!.sequence + distance)
+    const { connections, unread } = recordPackets(reset(packets, 7, { sequence }))
+    expect(textBy(connections[0]!, "client")).toEqual(whole)
+    expect([...unread]).toEqual([["TCP resets outside of the window", 1]])
+    expect(connections[0]!.ending).toBe("FIN of the client")
+  })
+
+  test("a reset in the window is the end, unless data follows", () => {
+    const packets = letters()
+    const ended = recordPackets(
+      reset(packets.slice(0, 7), 6, { from: "client", sequence: packets[7]!.sequence }),
+    )
+    expect(textBy(ended.connections[0]!, "client")).toEqual(['"aabb"', "end"])
+    expect(ended.connections[0]!.ending).toBe("RST of the client")
+    const gone = recordPackets(reset(packets, 7))
+    expect(textBy(gone.connections[0]!, "client")).toEqual(whole)
+    expect([...gone.unread]).toEqual([["TCP resets after which data followed", 1]])
+    expect(gone.connections[0]!.ending).toBe("FIN of the client")
+  })
+
+  test("data that follows more than a second later is left out, and counted", () => {
+    const packets = reset(letters(), 7)
+    const late = [...packets.slice(0, 8), ...later(packets.slice(8), 1_000_001_000n)]
+    const { connections, unread } = recordPackets(late)
+    expect(textBy(connections[0]!, "client")).toEqual(['"aabb"', "end"])
+    expect([...unread]).toEqual([["TCP after the end of its connection", 2]])
+  })
+
+  test("a window is as large as the SYN says", () => {
+    // The generator's windows have 65,535 bytes and no scale.
+    const packets = letters()
+    const { sequence } = packets[7]!
+    for (const [distance, taken] of [
+      [65_535, true],
+      [65_536, false],
+    ] as const) {
+      const { unread } = recordPackets(
+        reset(packets, 7, { sequence: wrapped(sequence + distance) }),
+      )
+      expect([...unread.keys()]).toEqual(
+        taken ? ["TCP resets after which data followed"] : ["TCP resets outside of the window"],
+      )
+    }
+  })
+
+  test("connections that were refused are counted by server", () => {
+    const attempt = (client: string) => {
+      const [syn] = conversation([], { client })
+      return [
+        syn!,
+        {
+          ...syn!,
+          from: "server" as const,
+          flags: "RA",
+          sequence: 0,
+          acknowledged: wrapped(syn!.sequence + 1),
+        },
+      ]
+    }
+    const { connections, refused } = recordPackets([
+      ...attempt("127.0.0.1:1001"),
+      ...attempt("127.0.0.1:1002"),
+      ...conversation([["client", ascii("hello")]], { closed: "RST" }),
+    ])
+    expect([...refused]).toEqual([[SERVER, 2]])
+    expect(connections).toHaveLength(1)
+  })
+
+  test("segments whose data was there before are counted", () => {
+    const packets = letters()
+    const again = [...packets.slice(0, 8), packets[3]!, packets[5]!, ...packets.slice(8)]
+    const { connections } = recordPackets(again)
+    expect(connections[0]!.repeated).toEqual({ client: 2, server: 0 })
+    expect(textBy(connections[0]!, "client")).toEqual(whole)
+  })
+})

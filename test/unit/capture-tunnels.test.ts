@@ -158,7 +158,7 @@ describe("what is not read is counted and named", () => {
     const frames = Array.from({ length: 1500 }, (_, i) => ethernet(0x2000 + i, empty))
     const unread = unreadIn(...frames)
     expect(Object.keys(unread)).toHaveLength(1000)
-    expect(unread["other kinds"]).toBe(501)
+    expect(unread.others).toBe(501)
   })
 })
 

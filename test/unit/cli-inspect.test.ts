@@ -308,6 +308,7 @@ describe("--json", async () => {
         server: "127.0.0.1:5555",
         begun: true,
         closed: true,
+        ended: { by: "client", how: "FIN", inMessage: false },
         transport: "lz4+tcp",
         errors: 0,
         sent: {
@@ -318,6 +319,7 @@ describe("--json", async () => {
             wireBytes: typed("message")
               .filter(({ from }) => from === "client")
               .reduce((sum, { wireBytes }) => sum + wireBytes, 2004),
+            repeatedSegments: 0,
             dictionaryBytes: 2000,
           },
           server: {
@@ -325,6 +327,7 @@ describe("--json", async () => {
             messages: 2,
             plainBytes: 11,
             wireBytes: expect.any(Number),
+            repeatedSegments: 0,
             dictionaryBytes: null,
           },
         },
@@ -335,6 +338,7 @@ describe("--json", async () => {
         connections: 1,
         tcpConnections: 1,
         unread: {},
+        refused: {},
         start: expect.stringMatching(/Z$/),
         end: expect.stringMatching(/Z$/),
         rows: lines.length - 2,
@@ -424,7 +428,7 @@ describe("the table", async () => {
     const summary = rows.slice(rows.indexOf("") + 1)
     expect(summary.slice(0, 2)).toEqual([
       expect.stringMatching(/^1 connection, 0\.\d{3} s from 2023-11-14 22:13:20\.123\d{3} UTC on$/),
-      "connection 1: 127.0.0.1:40000 → 127.0.0.1:5555, lz4+tcp, PUSH → PULL, closed",
+      "connection 1: 127.0.0.1:40000 → 127.0.0.1:5555, lz4+tcp, PUSH → PULL, closed by the client",
     ])
     const sums = /(\d+) messages, (\d+) bytes plain, (\d+) bytes on the wire, \d\.\d\d×/
     expect(summary[2]).toMatch(new RegExp(`^ {4}→ ${sums.source}, dictionary 2000 bytes$`))
@@ -469,7 +473,7 @@ describe("the table", async () => {
       status: 1,
       stderr: expect.stringMatching(/ring\.other: begins with/),
     })
-    expect((await run([at("none*")])).stderr).toMatch(/none\*: no such file/)
+    expect((await run([at("nothing*")])).stderr).toMatch(/nothing\*: no such file/)
     const cut = file("cut.pcap", pcapFile(frames).subarray(0, 200))
     const result = await run(["--json", at("ring.pcap1"), cut])
     expect(result.stderr).toMatch(/cut\.pcap: the file ends/)
@@ -481,6 +485,27 @@ describe("the table", async () => {
     const [, ...frames] = framesOf(conversation([["client", handshake("PUSH")]]))
     const files = Array.from({ length: 20 }, (_, i) => file(`many${i}.pcap`, pcapFile(frames)))
     expect(runAlone(files, {})).toMatchObject({ status: 0, stderr: "" })
+  })
+
+  test("says who ended a connection and how, and which were refused", async () => {
+    const half = message(bytes("never complete")).subarray(0, 8)
+    const said: Said = [
+      ["client", handshake("PUSH")],
+      ["client", half],
+    ]
+    const [syn] = conversation([], { client: "127.0.0.1:1001" })
+    const refusal = {
+      ...syn!,
+      from: "server" as const,
+      flags: "RA",
+      sequence: 0,
+      acknowledged: 1001,
+    }
+    const packets = [syn!, refusal, ...conversation(said, { closed: "RST" })]
+    const { stdout } = await run([file("ended.pcap", pcapFile(framesOf(packets)))])
+    expect(stdout).toMatch(/ close {6}reset by the client, in the middle of a message\n/)
+    expect(stdout).toMatch(/, reset by the client, in the middle of a message, 1 error\n/)
+    expect(stdout).toContain("\nconnections that were refused: 1 127.0.0.1:5555\n")
   })
 
   test("counts and names the packets that are not read", async () => {
@@ -502,9 +527,7 @@ describe("the table", async () => {
     expect(status).toBe(0)
     expect(stdout).toContain("ERR_LZ4_UNKNOWN_SENTINEL: part 0 begins with 6e 6f 74 20")
     expect(stdout).toContain("fine")
-    expect(stdout).toMatch(
-      /PUSH → PULL, closed, 1 error\n[\s\S]*\ntotal: 3 messages, .*, 1 error\n$/,
-    )
+    expect(stdout).toMatch(/PUSH → PULL, 1 error\n[\s\S]*\ntotal: 3 messages, .*, 1 error\n$/)
   })
 })
 

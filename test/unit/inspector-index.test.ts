@@ -26,6 +26,8 @@ function connection(id: number): CaptureConnection {
     client: `10.0.0.${id}:40000`,
     server: "10.0.0.9:5555",
     begun: true,
+    repeatedSegments: { client: 0, server: 0 },
+    ended: undefined,
     transport: "lz4+tcp",
     handshakes: { client: undefined, server: undefined },
     dictionaries: { client: undefined, server: undefined },

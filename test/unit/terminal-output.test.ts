@@ -151,7 +151,15 @@ describe("each field of each event", () => {
   }
   const traffic = { messages: 1, plainBytes: 1, wireBytes: 1 }
   const connection: CaptureConnection = {
-    ...{ id: 1, client: HOSTILE, server: HOSTILE, begun: true, transport: "lz4+tcp" },
+    ...{
+      id: 1,
+      client: HOSTILE,
+      server: HOSTILE,
+      begun: true,
+      repeatedSegments: { client: 0, server: 0 },
+      ended: undefined,
+      transport: "lz4+tcp",
+    },
     handshakes: { client: handshake, server: handshake },
     dictionaries: { client: bytes, server: bytes },
     traffic: { client: traffic, server: traffic },
@@ -206,7 +214,15 @@ describe("limits of a line and a summary", () => {
       ...{ identity: text(megabyte), properties: new Map(properties) },
     }
     return {
-      ...{ id, client: "client", server: "server", begun: true, transport: undefined },
+      ...{
+        id,
+        client: "client",
+        server: "server",
+        begun: true,
+        repeatedSegments: { client: 0, server: 0 },
+        ended: undefined,
+        transport: undefined,
+      },
       handshakes: { client: handshake, server: handshake },
       dictionaries: { client: undefined, server: undefined },
       traffic: { client: traffic, server: traffic },

@@ -1,7 +1,13 @@
 import type { Side, Time } from "../events.js"
 import { type Backlog, type Output, Reassembly } from "./reassembly.js"
-import { type Address, formatAddress, portOf, type Segment } from "./segment.js"
+import { type Address, formatAddress, portOf, type Segment, WINDOW_SCALE_MAX } from "./segment.js"
 import type { StreamSink, TcpConnection } from "./stream-sink.js"
+
+/** Segments that are not taken, and resets that are not believed. */
+export type Untaken =
+  | "TCP after the end of its connection"
+  | "TCP resets after which data followed"
+  | "TCP resets outside of the window"
 
 /** A TCP connection whose segments are reassembled for a sink. */
 export class Connection implements Output {
@@ -23,7 +29,15 @@ export class Connection implements Output {
    */
   readonly #finished = { client: false, server: false }
   readonly #ended = { client: false, server: false }
-  #reset = false
+  /** Who ended it, and how: the first FIN, or an RST. */
+  #ending: { by: Side; how: "FIN" | "RST" } | undefined
+  /** The side whose RST the other one takes. It is not the end if data follows. */
+  #reset: Side | undefined
+  /** For an RST: the room for data of each side, in units of its scale. Without a SYN it is the largest. */
+  readonly #windows = { client: 0xffff, server: 0xffff }
+  readonly #scales = { client: WINDOW_SCALE_MAX, server: WINDOW_SCALE_MAX }
+  #answered = false
+  #closed = false
 
   /** Creates the connection that begins with a segment. */
   constructor(
@@ -58,7 +72,12 @@ export class Connection implements Output {
 
   /** Whether both sides have sent everything. */
   get isOver(): boolean {
-    return this.#reset || (this.#finished.client && this.#finished.server)
+    return this.#reset !== undefined || (this.#finished.client && this.#finished.server)
+  }
+
+  /** Whether it was ended by an RST, after which data may follow nevertheless. */
+  get isReset(): boolean {
+    return this.#reset !== undefined
   }
 
   get isMissingBytes(): boolean {
@@ -75,28 +94,58 @@ export class Connection implements Output {
     return acknowledged !== undefined && theirs.mayBeginWith(acknowledged)
   }
 
-  push(segment: Segment): void {
+  /** Adds a segment. Returns what is to be told of it, if it is not taken. */
+  push(segment: Segment): Untaken | undefined {
     const { source, acknowledged, syn, fin, rst, offset, time } = segment
     const { from, mine, theirs } = this.#directions(source)
     const sequence = syn ? following(segment.sequence) : segment.sequence
     // A SYN overrides a guess from an earlier packet.
     if (syn) mine.rebegin(sequence)
+    if (syn) this.#scales[from] = segment.windowScale
     mine.begin(sequence)
+    if (rst) return this.#takeReset(from, mine, segment)
+    this.#windows[from] = segment.window
+    this.#answered ||= from === "server"
     if (acknowledged !== undefined) {
       theirs.begin(acknowledged)
       theirs.acknowledge(acknowledged, offset, time)
     }
-    if (rst) this.#reset = true
-    else mine.push(sequence, segment)
-    if (fin) this.#finished[from] = true
+    const isNew = mine.isNew(sequence, segment)
+    if (isNew && this.#closed) return "TCP after the end of its connection"
+    mine.push(sequence, segment)
+    if (fin) {
+      this.#finished[from] = true
+      this.#ending ??= { by: from, how: "FIN" }
+    }
     mine.countPacket()
     theirs.countPacket()
+    if (!isNew || this.#reset !== from) return undefined
+    this.#reset = undefined
+    return "TCP resets after which data followed"
+  }
+
+  /** Takes an RST as its receiver does: if it is in the window. */
+  #takeReset(from: Side, mine: Reassembly, { sequence }: Segment): Untaken | undefined {
+    const to = from === "client" ? "server" : "client"
+    const room = this.#windows[to] * 2 ** this.#scales[to]
+    if (!mine.isInWindow(sequence, room)) return "TCP resets outside of the window"
+    this.#reset ??= from
+    return undefined
+  }
+
+  /** The server, if it refused the connection: it answered with nothing but an RST. */
+  get refusedBy(): string | undefined {
+    const isRefused = this.#begun && this.#reset === "server" && !this.#answered && !this.#sink
+    return isRefused ? formatAddress(this.#server) : undefined
   }
 
   /** Passes on all queued segments and ends the sink. */
   close(time: Time): void {
     this.#bytesOf.client.flush()
     this.#bytesOf.server.flush()
+    if (this.#reset) this.#ending ??= { by: this.#reset, how: "RST" }
+    this.#closed = true
+    if (this.#ending) this.#sink?.ending(this.#ending.by, this.#ending.how)
     for (const side of SIDES) if (!this.#ended[side]) this.#sink?.end(side, time, !this.isOver)
     this.#stop()
   }
@@ -109,8 +158,13 @@ export class Connection implements Output {
     this.#opened(time).gap(from, bytes, offset, time)
   }
 
+  repeated(from: Side): void {
+    this.#sink?.repeated(from)
+  }
+
   end(from: Side, time: Time): void {
     this.#ended[from] = true
+    if (this.#ending) this.#sink?.ending(this.#ending.by, this.#ending.how)
     this.#sink?.end(from, time, false)
   }
 

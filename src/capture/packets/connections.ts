@@ -1,5 +1,5 @@
 import type { Time } from "../events.js"
-import { Connection } from "./connection.js"
+import { Connection, type Untaken } from "./connection.js"
 import { Backlog } from "./reassembly.js"
 import type { Segment } from "./segment.js"
 import type { StreamSink, TcpConnection } from "./stream-sink.js"
@@ -10,30 +10,42 @@ const REMEMBERED_MAX = 16384
 const FOLLOWED_MAX = 3 * REMEMBERED_MAX
 /** Number of packets after which a connection moves in the list: moving it at each packet would take time. */
 const MOVED_EACH_PACKETS = 4096
-/** Number of packets for which a closed connection waits for missing bytes. */
+/** Nanoseconds for which a connection that was reset waits for data that shows that it goes on. */
+const RESET_NS = 1_000_000_000n
+/** Number of packets for which a closed connection waits for missing bytes, and one that was reset for data. */
 const LATE_PACKETS = 1024
+
+/** Takes what is told of connections besides their bytes. */
+export interface Notices {
+  /** There are too many connections. */
+  crowded(): void
+  /** A segment is not taken. */
+  unread(what: Untaken): void
+  /** A server has answered with an RST. */
+  refused(server: string): void
+}
 
 /** Sorts TCP segments, in the order of their capture, into connections, and passes on the bytes of each. */
 export class TcpConnections {
   readonly #open: (connection: TcpConnection) => StreamSink
-  readonly #crowded: () => void
+  readonly #notices: Notices
   readonly #backlog = new Backlog()
   readonly #connections = new Map<string, Connection>()
   /** A ring of the newest connections that are not known to be of interest. */
   readonly #remembered: Connection[] = []
   #turn = 0
-  /** Closed connections with missing bytes. */
+  /** Closed connections with missing bytes, and those that were reset. */
   readonly #closing: { connection: Connection; time: Time; deadline: number }[] = []
   #packets = 0
   #time: Time
 
   /**
    * @param open makes the sink of a connection when its first bytes arrive.
-   * @param crowded is called if there are too many connections.
+   * @param notices takes what is told besides.
    */
-  constructor(open: (connection: TcpConnection) => StreamSink, crowded: () => void) {
+  constructor(open: (connection: TcpConnection) => StreamSink, notices: Notices) {
     this.#open = open
-    this.#crowded = crowded
+    this.#notices = notices
   }
 
   push(segment: Segment): void {
@@ -56,10 +68,13 @@ export class TcpConnections {
     this.#moveToEnd(connection)
     const wasOpen = connection.isOpen
     const wasOver = connection.isOver
-    connection.push(segment)
+    const untaken = connection.push(segment)
+    if (untaken) this.#notices.unread(untaken)
     if (connection.isOver) {
-      if (!connection.isMissingBytes) connection.close(segment.time)
+      if (!connection.isMissingBytes && !connection.isReset) connection.close(segment.time)
       else if (!wasOver) this.#closeLater(connection, segment.time)
+      const refusedBy = wasOver ? undefined : connection.refusedBy
+      if (refusedBy) this.#notices.refused(refusedBy)
     }
     if (wasOpen && !connection.isOpen) this.#remember(connection)
   }
@@ -83,7 +98,7 @@ export class TcpConnections {
   #leaveOldest(): void {
     const [oldest] = this.#connections.values()
     if (!oldest) return
-    this.#crowded()
+    this.#notices.crowded()
     this.#connections.delete(oldest.key)
     oldest.close(this.#time)
   }
@@ -92,15 +107,23 @@ export class TcpConnections {
     this.#closing.push({ connection, time, deadline: this.#packets + LATE_PACKETS })
   }
 
-  /** Gives up the missing bytes of connections that ended some time ago. */
+  /** Gives up the missing bytes, and later ones, of connections that ended some time ago. */
   #closeLate(packets: number): void {
     for (;;) {
       const late = this.#closing[0]
-      if (!late || late.deadline > packets) return
+      if (!late || (late.deadline > packets && !this.#isReset(late))) return
       this.#closing.shift()
+      // It went on after a reset.
+      if (!late.connection.isOver) continue
       late.connection.close(late.time)
       this.#remember(late.connection)
     }
+  }
+
+  /** Returns whether a connection was reset so long ago that nothing can follow. */
+  #isReset({ connection, time }: { connection: Connection; time: Time }): boolean {
+    if (time === undefined || this.#time === undefined || connection.isMissingBytes) return false
+    return this.#time - time > RESET_NS
   }
 
   /** Adds a connection to the ring, and drops the one that it replaces. */

@@ -7,6 +7,8 @@ export interface Output {
   gap(from: Side, bytes: number, offset: number, time: Time): void
   /** The direction has ended with a FIN. */
   end(from: Side, time: Time): void
+  /** A segment has data that was there before. */
+  repeated(from: Side): void
 }
 
 /** A range of sequence numbers: captured bytes, then bytes that were cut to a snap length, then a FIN. */
@@ -139,11 +141,28 @@ export class Reassembly {
     return this.#first === undefined || this.#first === sequence
   }
 
+  /**
+   * Returns whether the other side, which has room for `window` bytes, takes a segment with this
+   * sequence number (RFC 9293, section 3.10.7.4).
+   */
+  isInWindow(sequence: number, window: number): boolean {
+    const position = this.#position(sequence)
+    return (
+      position >= this.#acknowledged && position <= Math.max(this.#due, this.#acknowledged) + window
+    )
+  }
+
+  /** Returns whether a piece has data that is neither passed on nor queued at its beginning. */
+  isNew(sequence: number, { bytes }: Piece): boolean {
+    return bytes.length > 0 && this.#position(sequence) + bytes.length > this.#due
+  }
+
   /** Adds a piece whose first byte has this sequence number. Its bytes are not kept. */
   push(sequence: number, piece: Piece): void {
     if (this.#ended) return
     const start = this.#position(sequence)
     const end = start + span(piece)
+    if (start < this.#due && piece.bytes.length > 0) this.#output.repeated(this.#from)
     if (end === start || end <= this.#due) return
     if (start > this.#due) {
       this.#wait(start, end, piece)

@@ -9,6 +9,8 @@ const SYN = 2
 const RST = 4
 const ACK = 16
 const HEAD_BYTES = 20
+const WINDOW_SCALE = 3
+export const WINDOW_SCALE_MAX = 14
 
 /** A TCP segment. */
 export interface Segment {
@@ -20,6 +22,10 @@ export interface Segment {
   syn: boolean
   fin: boolean
   rst: boolean
+  /** The bytes that the sender has room for, to be multiplied by 2 to the power of the scale. */
+  window: number
+  /** The scale of the sender's windows, which a SYN announces: 0 if it has none. */
+  windowScale: number
   /** Its captured data, valid during the call only. */
   bytes: Uint8Array
   /** Number of bytes after these that were not captured. */
@@ -54,11 +60,21 @@ export function segmentIn(
     syn: (flags & SYN) !== 0,
     fin: (flags & FIN) !== 0,
     rst: (flags & RST) !== 0,
+    window: u16(bytes, start + 14),
+    windowScale: flags & SYN ? windowScale(bytes, start + HEAD_BYTES, dataStart) : 0,
     bytes: data,
     cut: end - dataStart - data.length,
     offset: offset + dataStart,
     time,
   }
+}
+
+/** Finds the scale of windows among the options of a SYN (RFC 7323). */
+function windowScale(bytes: Uint8Array, from: number, end: number): number {
+  const size = (at: number) => ((bytes[at] as number) <= 1 ? 1 : (bytes[at + 1] as number))
+  for (let at = from; at + 2 < end && bytes[at] !== 0 && size(at) > 0; at += size(at))
+    if (bytes[at] === WINDOW_SCALE) return Math.min(bytes[at + 2] as number, WINDOW_SCALE_MAX)
+  return 0
 }
 
 function addressOf(bytes: Uint8Array, at: number, addressBytes: number, port: number): Address {

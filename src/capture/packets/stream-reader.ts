@@ -12,8 +12,8 @@ import { segmentIn } from "./segment.js"
 import type { StreamSink, TcpConnection } from "./stream-sink.js"
 import { linkTypeName } from "./unread.js"
 
-/** Kinds of packets that are not read, and counted apart. */
-const UNREAD_MAX_KINDS = 1000
+/** What is counted apart, of each kind. */
+const COUNTED_MAX = 1000
 
 /** Reads the bytes of a capture, in one file or several, and passes on those of its TCP connections. */
 export class StreamReader {
@@ -29,10 +29,12 @@ export class StreamReader {
   )
   readonly #layers = new Layers({
     ip: (bytes, ip) => this.#ip(bytes, ip),
-    unread: (what) => this.#count(what),
+    unread: (what) => count(this.unread, what),
   })
   /** Numbers of packets that are not read, by what they are. */
   readonly unread: Map<string, number> = new Map()
+  /** Numbers of connections that were refused, by their server. */
+  readonly refused: Map<string, number> = new Map()
   readonly #files: readonly CaptureFile[]
   /** Undefined if there is only one file, whose packets need not wait for others. */
   readonly #merged: MergedPackets | undefined
@@ -67,13 +69,16 @@ export class StreamReader {
         }),
     )
     this.#fileError = fileError
-    this.#connections = new TcpConnections(open, () =>
-      this.#reportOnce(
-        "too many connections at once: the longest idle are no longer followed",
-        this.#offset,
-        this.#time,
-      ),
-    )
+    this.#connections = new TcpConnections(open, {
+      crowded: () =>
+        this.#reportOnce(
+          "too many connections at once: the longest idle are no longer followed",
+          this.#offset,
+          this.#time,
+        ),
+      unread: (what) => count(this.unread, what),
+      refused: (server) => count(this.refused, server),
+    })
   }
 
   /** The file whose next bytes are needed; undefined if all have ended. */
@@ -133,13 +138,7 @@ export class StreamReader {
     }
     const segment = segmentIn(bytes, ip, this.#offset, this.#time)
     if (segment) this.#connections.push(segment)
-    else this.#count("TCP, cut off or damaged")
-  }
-
-  #count(what: string): void {
-    const { unread } = this
-    const kind = unread.has(what) || unread.size < UNREAD_MAX_KINDS - 1 ? what : "other kinds"
-    unread.set(kind, (unread.get(kind) ?? 0) + 1)
+    else count(this.unread, "TCP, cut off or damaged")
   }
 
   #reportOnce(message: string, offset: number, time: Time): void {
@@ -147,4 +146,9 @@ export class StreamReader {
     this.#reported.add(message)
     this.#fileError({ code: "ERR_CAPTURE_UNREADABLE", message, time, from: undefined, offset })
   }
+}
+
+function count(counts: Map<string, number>, what: string): void {
+  const counted = counts.has(what) || counts.size < COUNTED_MAX - 1 ? what : "others"
+  counts.set(counted, (counts.get(counted) ?? 0) + 1)
 }

@@ -194,14 +194,18 @@ export class Direction implements Holder {
     this.#startSearch(offset, 0)
   }
 
-  end(time: Time, cut: boolean): void {
+  /** Ends the direction. Returns whether it ends between messages. */
+  end(time: Time, cut: boolean): boolean {
     this.#ended = true
+    let isComplete = true
     if (this.#search) this.#find(this.#search, true)
     this.#reportNothingFound(time)
     this.describeForeign()
     const what = cut ? "the capture" : "the connection"
-    const truncated = (message: string) =>
+    const truncated = (message: string) => {
+      isComplete = false
       this.#error("ERR_CAPTURE_TRUNCATED", message, this.#offset, time)
+    }
     if (this.#state === "greeting" && this.#greetingBytes > 0) {
       truncated(`${what} ends in the middle of the greeting`)
     } else if (this.#state === "frames" && this.#length >= 0) {
@@ -213,6 +217,7 @@ export class Direction implements Holder {
       truncated(`${what} ends between two parts of a message`)
     }
     this.stop()
+    return isComplete
   }
 
   /** Ignores everything that follows. */

@@ -9,6 +9,7 @@ import type {
   CaptureError,
   CaptureEvent,
   CapturePart,
+  ConnectionEnd,
   Handshake,
   Side,
   Time,
@@ -67,6 +68,8 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
   readonly #decoders: Record<Side, MessageDecoder>
   readonly #transports: Record<Side, TransportName | undefined>
   readonly #ended = new Set<Side>()
+  readonly #repeatedSegments: Record<Side, number> = { client: 0, server: 0 }
+  #end: ConnectionEnd | undefined
   /** The public object; undefined until the connection looks like ZMTP. */
   #connection: Mutable<CaptureConnection> | undefined
   /** Whether a whole greeting or a frame was read. */
@@ -104,8 +107,18 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
     this.#directions[from].gap(bytes, offset, time)
   }
 
+  repeated(from: Side): void {
+    this.#repeatedSegments[from]++
+  }
+
+  ending(by: Side, how: "FIN" | "RST"): void {
+    this.#end ??= { by, how, inMessage: false }
+    if (this.#connection) this.#connection.ended = this.#end
+  }
+
   end(from: Side, time: Time, cut: boolean): void {
-    this.#directions[from].end(time, cut)
+    const isComplete = this.#directions[from].end(time, cut)
+    if (this.#end && !isComplete) this.#end.inMessage = true
     this.#decoders[from].close()
     this.#ended.add(from)
     if (this.#ended.size < 2) return
@@ -345,6 +358,8 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
       handshakes: { client: undefined, server: undefined },
       dictionaries: { client: undefined, server: undefined },
       traffic: { client: none(), server: none() },
+      repeatedSegments: this.#repeatedSegments,
+      ended: this.#end,
     }
     this.#connection = connection
     this.#context.emit({ type: "connection", connection, time: this.#tcp.time })
