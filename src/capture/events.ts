@@ -103,6 +103,13 @@ export interface CaptureMessage {
 /** Traffic of a connection in one direction. A dictionary only counts its bytes on the wire. */
 export type CaptureTraffic = Traffic
 
+/** Encrypted traffic of a connection in one direction. */
+export interface EncryptedTraffic {
+  messages: number
+  /** Bytes of the commands, without frame headers. */
+  bytes: number
+}
+
 /** A ZMTP connection. Properties that are not known yet change as the capture is read. */
 export interface CaptureConnection {
   /** The number of the connection in the capture, from 1. */
@@ -120,6 +127,10 @@ export interface CaptureConnection {
   transport: "lz4+tcp" | "tcp" | undefined
   /** The handshake of each side; undefined until it was read. */
   readonly handshakes: Record<Side, Handshake | undefined>
+  /** What does not fit in how the two sides speak, and what to do: `lz4+tcp://` against `tcp://`. */
+  warning: string | undefined
+  /** With CURVE: the MESSAGE commands of each side so far, and their bytes. Nothing else can be read. */
+  encrypted: Readonly<Record<Side, EncryptedTraffic>> | undefined
   /** Dictionaries in use: shipped in the capture, or given as an option. */
   readonly dictionaries: Record<Side, Uint8Array | undefined>
   /** Traffic of each side so far. */

@@ -1,5 +1,5 @@
 /** A summary of a connection in a few bytes, whatever its peers sent. */
-import type { CaptureConnection, ConnectionEnd, Side } from "./events.js"
+import type { CaptureConnection, ConnectionEnd, EncryptedTraffic, Side } from "./events.js"
 
 /** One side of a connection, and its traffic. */
 export interface SideSummary {
@@ -12,6 +12,8 @@ export interface SideSummary {
   dictionaryBytes: number | undefined
   /** Segments whose data was in the capture before. */
   repeatedSegments: number
+  /** MESSAGE commands of CURVE; undefined if the connection is not encrypted. */
+  encrypted: EncryptedTraffic | undefined
 }
 
 export interface ConnectionSummary {
@@ -21,6 +23,10 @@ export interface ConnectionSummary {
   begun: boolean
   transport: "lz4+tcp" | "tcp" | undefined
   sides: Record<Side, SideSummary>
+  /** The side that is the server of CURVE; undefined if neither is, as far as is known. */
+  curveServer: Side | undefined
+  /** What does not fit in how the two sides speak. */
+  warning: string | undefined
   /** How it ended; undefined if it did not. */
   ended: ConnectionEnd | undefined
   /** Number of errors, including parts that do not decode. */
@@ -51,6 +57,12 @@ function counted(counts: ReadonlyMap<string, number>): string {
   return named.join(", ")
 }
 
+/** Names what a connection speaks. */
+export function transportText({ transport, sides, curveServer }: ConnectionSummary): string {
+  if (transport || !sides.client.encrypted) return transport ?? "no messages"
+  return `encrypted with CURVE${curveServer ? `, whose server is the ${curveServer}` : ""}`
+}
+
 /** Says how a connection ended. */
 export const endText = ({ by, how, inMessage }: ConnectionEnd): string =>
   `${how === "FIN" ? "closed" : "reset"} by the ${by}${inMessage ? ", in the middle of a message" : ""}`
@@ -59,12 +71,16 @@ export function connectionSummary(
   connection: CaptureConnection,
   errors: number,
 ): ConnectionSummary {
-  const { id, client, server, begun, transport, ended } = connection
+  const { id, client, server, begun, transport, warning, ended } = connection
   const sides = {
     client: sideSummary(connection, "client"),
     server: sideSummary(connection, "server"),
   }
-  return { id, client, server, begun, transport, sides, ended, errors }
+  const curveServer = (["client", "server"] as const).find((side) => {
+    const handshake = connection.handshakes[side]
+    return handshake?.mechanism === "CURVE" && handshake.asServer
+  })
+  return { id, client, server, begun, transport, sides, curveServer, warning, ended, errors }
 }
 
 export function sideSummary(connection: CaptureConnection, side: Side): SideSummary {
@@ -76,6 +92,7 @@ export function sideSummary(connection: CaptureConnection, side: Side): SideSumm
     wireBytes,
     dictionaryBytes: connection.dictionaries[side]?.length,
     repeatedSegments: connection.repeatedSegments[side],
+    encrypted: connection.encrypted && { ...connection.encrypted[side] },
   }
 }
 

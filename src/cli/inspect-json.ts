@@ -83,7 +83,7 @@ function handshakeFields(handshake: Handshake): object {
     mechanism,
     asServer,
     socketType: socketType ?? null,
-    identity: identity ? content(identity) : null,
+    identity: identity?.length ? content(identity) : null,
     properties: Object.fromEntries(
       Array.from(properties, ([name, value]) => [name, content(value)]),
     ),
@@ -146,15 +146,19 @@ export function jsonSummary(summary: Summary): string[] {
     errors,
     traffic,
   } = summary
-  const lines: object[] = connections.map(({ id, transport, sides, ended, ...rest }) => ({
-    type: "summary",
-    connection: id,
-    ...rest,
-    closed: ended !== undefined,
-    ended: ended ?? null,
-    transport: transport ?? null,
-    sent: { client: sideFields(sides.client), server: sideFields(sides.server) },
-  }))
+  const lines: object[] = connections.map(
+    ({ id, transport, sides, curveServer, warning, ended, ...rest }) => ({
+      type: "summary",
+      connection: id,
+      ...rest,
+      closed: ended !== undefined,
+      ended: ended ?? null,
+      curveServer: curveServer ?? null,
+      warning: warning ?? null,
+      transport: transport ?? null,
+      sent: { client: sideFields(sides.client), server: sideFields(sides.server) },
+    }),
+  )
   lines.push({
     type: "summary",
     connection: null,
@@ -172,6 +176,11 @@ export function jsonSummary(summary: Summary): string[] {
   return lines.map(printableJson)
 }
 
-function sideFields({ socketType, dictionaryBytes, ...counts }: SideSummary): object {
-  return { socketType: socketType ?? null, ...counts, dictionaryBytes: dictionaryBytes ?? null }
+function sideFields({ socketType, dictionaryBytes, encrypted, ...counts }: SideSummary): object {
+  return {
+    socketType: socketType ?? null,
+    ...counts,
+    dictionaryBytes: dictionaryBytes ?? null,
+    encrypted: encrypted ?? null,
+  }
 }

@@ -1,8 +1,10 @@
+import type { EncryptedTraffic } from "../capture/events.js"
 import {
   type ConnectionSummary,
   endText,
   refusedText,
   type SideSummary,
+  transportText,
   unreadText,
 } from "../capture/summary.js"
 import { visible } from "../capture/visible.js"
@@ -53,9 +55,9 @@ function period({ start, end }: Summary): string {
 }
 
 function connectionText(connection: ConnectionSummary): string[] {
-  const { id, client, server, begun, ended, transport, sides, errors } = connection
+  const { id, client, server, begun, ended, warning, sides, errors } = connection
   const types = [typeOf(sides.client), typeOf(sides.server)]
-  const words = [visible(`${client} → ${server}`), transport ?? "no messages", types.join(" → ")]
+  const words = [visible(`${client} → ${server}`), transportText(connection), types.join(" → ")]
   if (!begun) words.push("began before the capture")
   if (ended) words.push(endText(ended))
   if (errors > 0) words.push(count(errors, "error"))
@@ -64,10 +66,16 @@ function connectionText(connection: ConnectionSummary): string[] {
     ["→", sides.client],
     ["←", sides.server],
   ] as const)
-    if (side.messages > 0 || side.dictionaryBytes !== undefined || side.repeatedSegments > 0)
+    if (side.encrypted)
+      lines.push(`    ${arrow} ${encryptedText(side.encrypted)}${repeatedText(side)}`)
+    else if (side.messages > 0 || side.dictionaryBytes !== undefined || side.repeatedSegments > 0)
       lines.push(`    ${arrow} ${trafficText(side)}${dictionaryText(side)}${repeatedText(side)}`)
+  if (warning) lines.push(`    warning: ${warning}`)
   return lines
 }
+
+const encryptedText = ({ messages, bytes }: EncryptedTraffic): string =>
+  `${count(messages, "encrypted message")}, ${count(bytes, "byte")} on the wire`
 
 function typeOf({ socketType }: SideSummary): string {
   return socketType === undefined ? "?" : cutTo(visible(socketType), TYPE_MAX_COLUMNS)

@@ -1,5 +1,5 @@
 /** The list of connections. Choosing one sets the filter. */
-import { endText } from "../capture/summary.js"
+import { endText, transportText } from "../capture/summary.js"
 import { html } from "./dom.js"
 import { bytes, count, plural, ratio } from "./format.js"
 import type { ShownConnection, ShownSide } from "./protocol.js"
@@ -77,11 +77,12 @@ function item(connection: ShownConnection, chosen: boolean): HTMLButtonElement {
     html(
       "span",
       { class: "tags" },
-      tag(connection.transport ?? "no messages", "transport"),
+      tag(transportText(connection), "transport"),
       tag(`${types[0]} → ${types[1]}`),
       ...[client, server].map(dictionary),
       connection.begun ? undefined : tag("began before the capture"),
       connection.ended ? tag(endText(connection.ended)) : undefined,
+      connection.warning ? tag(connection.warning, "error") : undefined,
       connection.errors ? tag(plural(connection.errors, "error"), "error") : undefined,
     ),
     html(
@@ -90,7 +91,9 @@ function item(connection: ShownConnection, chosen: boolean): HTMLButtonElement {
       html(
         "span",
         {},
-        `${plural(client.messages + server.messages, "message")} · ${bytes(plainBytes)} in ${bytes(wireBytes)}`,
+        client.encrypted && server.encrypted
+          ? `${plural(client.encrypted.messages + server.encrypted.messages, "encrypted message")} · ${bytes(client.encrypted.bytes + server.encrypted.bytes)}`
+          : `${plural(client.messages + server.messages, "message")} · ${bytes(plainBytes)} in ${bytes(wireBytes)}`,
       ),
       html("b", {}, ratio(plainBytes, wireBytes)),
     ),

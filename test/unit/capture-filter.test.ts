@@ -264,6 +264,8 @@ describe("an event's row", () => {
     begun: true,
     repeatedSegments: { client: 0, server: 0 },
     ended: undefined,
+    warning: undefined,
+    encrypted: undefined,
     transport: "lz4+tcp",
     handshakes: { client: undefined, server: undefined },
     dictionaries: { client: undefined, server: undefined },

@@ -309,6 +309,8 @@ describe("--json", async () => {
         begun: true,
         closed: true,
         ended: { by: "client", how: "FIN", inMessage: false },
+        curveServer: null,
+        warning: null,
         transport: "lz4+tcp",
         errors: 0,
         sent: {
@@ -320,6 +322,7 @@ describe("--json", async () => {
               .filter(({ from }) => from === "client")
               .reduce((sum, { wireBytes }) => sum + wireBytes, 2004),
             repeatedSegments: 0,
+            encrypted: null,
             dictionaryBytes: 2000,
           },
           server: {
@@ -328,6 +331,7 @@ describe("--json", async () => {
             plainBytes: 11,
             wireBytes: expect.any(Number),
             repeatedSegments: 0,
+            encrypted: null,
             dictionaryBytes: null,
           },
         },

@@ -53,6 +53,23 @@ export function describeCommand(name: string, body: Uint8Array): string {
   }
 }
 
+/** Describes the data of a command of CURVE's handshake, or of an encrypted message. */
+export function describeCurve(name: string, body: Uint8Array): string {
+  switch (name) {
+    case "HELLO":
+      return body.length < 2 ? "malformed" : `CURVE, version ${body[0]}.${body[1]}`
+    case "WELCOME":
+      return "the server's keys, encrypted"
+    case "INITIATE":
+    case "READY":
+      return "metadata, encrypted"
+    case "ERROR":
+      return describeCommand(name, body)
+    default:
+      return `encrypted, ${body.length} bytes`
+  }
+}
+
 function context(bytes: Uint8Array): string {
   return bytes.length === 0 ? "" : `, context ${words(bytes)}`
 }

@@ -10,17 +10,24 @@ import type {
   CaptureEvent,
   CapturePart,
   ConnectionEnd,
+  EncryptedTraffic,
   Handshake,
   Side,
   Time,
 } from "../events.js"
 import type { StreamSink, TcpConnection } from "../packets/stream-sink.js"
-import { describeCommand, passwordStart, withoutPassword } from "./describe-command.js"
+import {
+  describeCommand,
+  describeCurve,
+  passwordStart,
+  withoutPassword,
+} from "./describe-command.js"
 import { Direction, type DirectionHandlers } from "./direction.js"
 import type { Expectation } from "./frame-search.js"
 import { greetingHandshake, withMetadata } from "./handshake.js"
 import type { SharedMemory } from "./memory.js"
 import { kindOf, MessageDecoder, shippedIn, type TransportName } from "./messages.js"
+import { transportWarning } from "./transport-warning.js"
 
 /** Bytes of a socket type, or of an identity, that are kept if handshakes take too much memory. */
 const ESSENTIAL_MAX_BYTES = 255
@@ -79,6 +86,9 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
   readonly #dictionaryBytes: Record<Side, number> = { client: 0, server: 0 }
   /** Whether the mechanism is neither NULL nor PLAIN. */
   #isEncrypted = false
+  #encrypted: Record<Side, EncryptedTraffic> | undefined
+  /** Sides whose messages are not encrypted although the mechanism is CURVE. */
+  readonly #clear = new Set<Side>()
 
   constructor(context: CaptureContext, tcp: TcpConnection) {
     this.#context = context
@@ -170,11 +180,12 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
       this.#directions.server.stop()
     } else if (mechanism !== "NULL" && mechanism !== "PLAIN" && !this.#isEncrypted) {
       this.#isEncrypted = true
-      const why =
-        mechanism === "CURVE"
-          ? "the connection is encrypted with CURVE"
-          : `the greeting ${describeGreeting(bytes)}`
-      const message = `${why}: its messages cannot be read`
+      if (mechanism === "CURVE") {
+        const none = () => ({ messages: 0, bytes: 0 })
+        this.#encrypted = connection.encrypted = { client: none(), server: none() }
+        return
+      }
+      const message = `the greeting ${describeGreeting(bytes)}: its messages cannot be read`
       this.error({ code: "ERR_CAPTURE_UNREADABLE", message, time, from, offset })
     }
   }
@@ -206,7 +217,14 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
       return
     }
     let body = whole.subarray(1 + name.length)
-    let detail = "encrypted"
+    let detail = this.#encrypted ? describeCurve(name, body) : "encrypted"
+    // libzmq's greeting does not say who is the server.
+    if (this.#encrypted && name === "WELCOME" && connection.handshakes[from])
+      connection.handshakes[from] = { ...connection.handshakes[from], asServer: true }
+    if (this.#encrypted && name === "MESSAGE") {
+      this.#encrypted[from].messages++
+      this.#encrypted[from].bytes += whole.length
+    }
     // A client may send its password to a server that does not want one.
     if (name === "HELLO" && !this.#usesCurve(from)) body = withoutPassword(body)
     if (!this.#isEncrypted) {
@@ -236,7 +254,8 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
     if (this.#isEncrypted) {
       // libzmq sends the command MESSAGE without the command flag.
       for (const part of wire)
-        if (commandName(part) !== undefined) this.command(from, part, time, offset)
+        if (commandName(part) === "MESSAGE") this.command(from, part, time, offset)
+        else this.#reportClear(from, time, offset)
       return
     }
     if (this.#context.memory.pending.isUsedUp) {
@@ -247,6 +266,7 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
     const transport = this.#transports[from]
     const decoder = this.#decoders[from]
     const traffic = connection.traffic[from]
+    if (traffic.messages === 0) connection.warning = transportWarning(connection, this.#transports)
     if (!this.#mayKeep(wire, from, time, offset)) return
     for (const decoded of decoder.decode(wire, transport, { time, from, offset })) {
       const { parts, wireBytes, plainBytes, arena } = decoded
@@ -265,6 +285,14 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
         message: { time, from, parts, wireBytes, plainBytes, arena, ranges },
       })
     }
+  }
+
+  /** Reports once for each side that it sends messages that are not encrypted, as they ought to be. */
+  #reportClear(from: Side, time: Time, offset: number): void {
+    if (!this.#encrypted || this.#clear.has(from)) return
+    this.#clear.add(from)
+    const message = "a message is not encrypted, in a connection with CURVE"
+    this.error({ code: "ERR_ZMTP_CURVE", message, time, from, offset })
   }
 
   /** Returns whether there is room for the dictionary that a message may ship. */
@@ -359,6 +387,8 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
       dictionaries: { client: undefined, server: undefined },
       traffic: { client: none(), server: none() },
       repeatedSegments: this.#repeatedSegments,
+      warning: undefined,
+      encrypted: undefined,
       ended: this.#end,
     }
     this.#connection = connection
