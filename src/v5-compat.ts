@@ -41,7 +41,7 @@ interface Outer {
   _socket: zmq.Socket
 }
 
-/** Replaces the socket inside by one of ours, unless it is one. */
+/** Replaces the socket inside by one of this package, unless it is one. */
 function replaceInner(socket: compat.Socket): void {
   const outer = socket as unknown as Outer
   const Class = CLASSES[outer.type]
@@ -59,7 +59,7 @@ export const Socket: typeof compat.Socket = class extends zeromq.Socket {
     replaceInner(this)
   }
 
-  /** Most types begin to receive inside the constructor of zeromq.js, before ours goes on. */
+  /** Most types begin to receive inside zeromq.js's constructor, before this class's own goes on. */
   override _recv(): Promise<void> {
     replaceInner(this)
     return super._recv()
