@@ -15,9 +15,9 @@ import { DELIVERY_CPU, HEAP, MEMORY } from "./reports/scale.mjs"
 const options = readOptions(
   "scale",
   `Measures one socket with 64, 512, 4,096 and 16,384 peers, or as many as the limit of open files allows:
-PUB to SUBs, and PUSHes to a PULL, messages of 64 B, over tcp:// of zeromq.js and over lz4+tcp://. Prints
-the CPU time of the socket's process for each delivery, and its memory for each connection. Linux. About
-twenty minutes.`,
+PUB to SUBs, and PUSHes to a PULL, 200 messages of 64 B in each turn of the event loop, over tcp:// of
+zeromq.js and over lz4+tcp://. Prints the CPU time of the socket's process for each delivery, and its memory
+for each connection. Linux. About twenty minutes.`,
 )
 const seconds = options.quick ? 0.1 : 0.4
 
@@ -29,8 +29,8 @@ const BEFORE = 16
 const TOGETHER = 4096
 /** Open files of a process besides its connections. */
 const OTHER_FILES = 1000
-/** Number of messages for all peers in the first, short exchange. */
-const FIRST_MESSAGES = 20_000
+/** Messages in a turn of the event loop, the same for few and for many peers: they share the cost of a write. */
+const BURST = 200
 
 /** @typedef {import("./peers/peers.mjs").Peer} Peer */
 /** Processes of peers that carry out each command together. @typedef {Pick<Peer, "call" | "stop">} Crowd */
@@ -55,7 +55,7 @@ const SHAPES = {
     exchange: (hub, spokes, { file, each }) =>
       Promise.all([
         spokes.call("drain", { count: each, probeBytes: PROBE_BYTES }),
-        hub.call("pump", { file, count: each }),
+        hub.call("pump", { file, count: each, burst: BURST }),
       ]),
   },
   "PUSH → PULL": {
@@ -66,7 +66,7 @@ const SHAPES = {
     exchange: (hub, spokes, { file, each, peers }) =>
       Promise.all([
         hub.call("drain", { count: each * peers }),
-        spokes.call("pump", { file, count: each }),
+        spokes.call("pump", { file, count: each, burst: BURST }),
       ]),
   },
 }
@@ -117,16 +117,18 @@ async function measure(shape, peers, name) {
     await shape.exchange(hub, spokes(), { file, each, peers: connections })
     return { seconds: (performance.now() - start) / 1000 }
   }
+  const countOfBursts = async () =>
+    Math.ceil((await countFor(exchange, BURST, seconds)) / BURST) * BURST
   try {
     await connect(BEFORE)
     await shape.open(hub, spokes())
-    await countFor(exchange, FIRST_MESSAGES / BEFORE, seconds)
+    await countOfBursts()
     await hub.call("fillWasm")
     const before = await hub.call("memory")
 
     while (connections < peers) await connect(Math.min(peers - connections, TOGETHER))
     await shape.open(hub, spokes())
-    const each = await countFor(exchange, Math.ceil(FIRST_MESSAGES / peers), seconds)
+    const each = await countOfBursts()
     const { used } = await usage({ hub }, () => exchange(each))
     const after = await hub.call("memory")
     const perConnection = (/** @type {"rss" | "heap"} */ what) =>
@@ -151,7 +153,7 @@ if (most < Math.max(...PEERS))
 const cells = Object.entries(SHAPES).flatMap(([name, shape]) =>
   PEERS.filter((peers) => peers <= most).map((peers) => ({
     name: `${name}, ${peers}`,
-    parameters: { shape: name, peers, size: SIZE, seconds },
+    parameters: { shape: name, peers, size: SIZE, burst: BURST, seconds },
     contestants: [TCP, OURS],
     prepare: (/** @type {string} */ who) => ({ run: () => measure(shape, peers, who) }),
   })),

@@ -12,7 +12,8 @@ export const HEAP = "heap of the hub per connection"
 /** @type {import("./tables.mjs").Report} */
 export const scale = {
   introduction: (measurements) =>
-    "A PUB with the given number of SUBs, and a PULL with as many PUSHes, on the loopback interface; JSON of 64 B. " +
+    "A PUB with the given number of SUBs, and a PULL with as many PUSHes, on the loopback interface; 200 messages of " +
+    "64 B in each turn of the sender's event loop. " +
     "A delivery is one message at one peer. Memory is that of the socket's process for one more connection, after " +
     "messages have flowed over it and garbage was collected, as resident memory and as part of JavaScript's heap. " +
     `Medians of ${runsOfEach(measurements)} runs, in new processes each time.`,
