@@ -19,7 +19,9 @@ serve(async (/** @type {Setup} */ { module, scheme, lz4 }) => {
   const rep = new zmq.Reply({ linger: 0 })
   await router.bind(`${scheme}127.0.0.1:0`, ...rest)
   await rep.bind(`${scheme}127.0.0.1:0`, ...rest)
-  const web = createServer((_, response) => response.end("answer")).listen(0, "127.0.0.1")
+  // Connections stay open while others have their turn.
+  const web = createServer({ keepAliveTimeout: 0 }, (_, response) => response.end("answer"))
+  web.listen(0, "127.0.0.1")
   await once(web, "listening")
   const { port } = /** @type {import("node:net").AddressInfo} */ (web.address())
 
