@@ -292,20 +292,21 @@ const FAN = [
   },
 ]
 
-/** @param {string} quantity @returns {Target} */
-const growth = (quantity) => ({
+/** @param {string} quantity @param {number} few  peers to compare with @returns {Target} */
+const growth = (quantity, few) => ({
   bench: "scale",
-  what: `${quantity}, × that with 64`,
+  what: `${quantity}, × that with ${few}`,
   goal: { atMost: 1.5 },
   value(run, cell) {
-    const few = run.get(`${cell.split(", ")[0]}, 64: ${quantity}`, OURS)
+    const [shape, peers] = cell.split(", ")
+    const least = run.get(`${shape}, ${few}: ${quantity}`, OURS)
     const many = run.get(`${cell}: ${quantity}`, OURS)
-    return few && many && many !== few ? many.median / few.median : undefined
+    return least && many && Number(peers) > few ? many.median / least.median : undefined
   },
 })
 
-/** @type {readonly Target[]} */
-const SCALE = [growth(DELIVERY_CPU), growth(CONNECTION_MEMORY)]
+/** The memory of 64 connections is less than the noise. @type {readonly Target[]} */
+const SCALE = [growth(DELIVERY_CPU, 64), growth(CONNECTION_MEMORY, 512)]
 
 /**
  * Returns a target for the time of an answer: at most so many times that over tcp://, or a millisecond.

@@ -68,7 +68,7 @@ const MEASURED: Record<Bench, Line[]> = {
       "CPU of the spokes",
     ]),
   ),
-  scale: [64, 4096].flatMap((peers) =>
+  scale: [64, 512, 4096].flatMap((peers) =>
     quantities("scale", `PUB → SUB, ${peers}`, { shape: "PUB → SUB", peers, size: 64 }, [
       ...["CPU of the hub per delivery", "memory of the hub per connection"],
       "heap of the hub per connection",
