@@ -29,6 +29,8 @@ const ROOM_BYTES = 2 * BATCH_BYTES
 /** Minimum room for a frame that arrives in pieces, and the factor by which the room grows. */
 const FRAME_ROOM_BYTES = 1024
 const FRAME_GROWTH = 4
+/** Frames of at least this size are received into memory that is used again. */
+const REUSED_MIN_BYTES = 32 * 1024
 
 const builder = new ChunkBuilder()
 /** The content of a chunk of frames that are no messages. */
@@ -257,21 +259,27 @@ export class Opener {
 
   /**
    * Opens a chunk of a stream of frames with MESSAGE commands, whose chunks may end anywhere. The
-   * opened frames are valid during the call of `sink` only, and until the module is used again.
+   * opened frames are valid during the call of `sink` only.
    *
    * @throws CipherError if the stream breaks a rule. What came before that was passed to `sink`.
    */
   open(chunk: Uint8Array, sink: FramesSink): void {
     let at = this.#frameBytes > 0 ? this.#complete(chunk, sink) : 0
     while (at < chunk.length) {
-      const length = Math.min(chunk.length - at, BATCH_BYTES)
-      const read = this.#openFrames(chunk.subarray(at, at + length), sink)
-      at += read
-      if (read > 0) continue
+      if (this.#isWhole(chunk, at)) {
+        const read = this.#openFrames(chunk.subarray(at, at + BATCH_BYTES), sink)
+        at += read
+        if (read > 0) continue
+      }
       // The rest is the beginning of a frame.
-      at = this.#collect(chunk, at, SHOWS_BYTES)
       at = this.#complete(chunk, sink, at)
     }
+  }
+
+  /** Returns whether the frame at `at` ends in the chunk. Nothing is checked here. */
+  #isWhole(chunk: Uint8Array, at: number): boolean {
+    const body = this.#head.read(chunk, at)
+    return body <= chunk.length && body + this.#head.bodyBytes <= chunk.length
   }
 
   /** Opens the whole frames at the beginning of some bytes, and returns their length. */
@@ -293,7 +301,7 @@ export class Opener {
       instance.crossing,
     )
     const { read, written } = instance.crossed()
-    if (written > 0) sink(instance.view(target, written))
+    if (written > 0) passOn(instance.view(target, written), sink)
     if (status < 0) throw new CipherError(status)
     return read
   }
@@ -306,7 +314,7 @@ export class Opener {
     if (filled > this.#frame.length) {
       // Bounded by the bytes received, whatever the head declares.
       const room = Math.min(wanted, Math.max(FRAME_ROOM_BYTES, FRAME_GROWTH * filled))
-      const larger = allocate(Math.max(room, filled))
+      const larger = frameRoom(Math.max(room, filled))
       larger.set(this.#frame.subarray(0, this.#frameBytes))
       this.#frame = larger
     }
@@ -332,8 +340,11 @@ export class Opener {
     const frame = this.#frame.subarray(0, frameBytes)
     this.#frame = allocate(0)
     this.#frameBytes = 0
-    if (frameBytes <= BATCH_BYTES) this.#openFrames(frame, sink)
-    else this.#openLarge(frame, body, sink)
+    if (frameBytes > BATCH_BYTES) this.#openLarge(frame, body, sink)
+    else {
+      if (frame.buffer.byteLength === BATCH_BYTES) spareFrame = new Uint8Array(frame.buffer)
+      this.#openFrames(frame, sink)
+    }
     return at
   }
 
@@ -363,6 +374,36 @@ export class Opener {
     writeFrameHead(frame, first, flags, frame.length - plain)
     sink(frame.subarray(first))
   }
+}
+
+/**
+ * Memory that is used again: of opened frames on their way to the sink, and of a frame that was
+ * received in pieces. Fresh memory takes longer than the copy into it.
+ */
+let spareRoom: Uint8Array | undefined
+let spareFrame: Uint8Array | undefined
+
+/**
+ * Passes on frames that are in the module's memory, from where they are copied: what the sink does may
+ * use the module, or make its memory grow.
+ */
+function passOn(frames: Uint8Array, sink: FramesSink): void {
+  const room = spareRoom ?? allocate(BATCH_BYTES)
+  spareRoom = undefined // a sink that opens frames, too, gets other memory
+  room.set(frames)
+  try {
+    sink(room.subarray(0, frames.length))
+  } finally {
+    spareRoom = room
+  }
+}
+
+/** Returns memory for at least `bytes` of a frame. */
+function frameRoom(bytes: number): Uint8Array {
+  if (bytes < REUSED_MIN_BYTES || bytes > BATCH_BYTES) return allocate(bytes)
+  const room = spareFrame ?? allocate(BATCH_BYTES)
+  spareFrame = undefined
+  return room
 }
 
 function check(status: number): number {

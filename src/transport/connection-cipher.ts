@@ -1,6 +1,6 @@
 import { Chunk } from "../codec/chunk.js"
 import { ProtocolError } from "../codec/errors.js"
-import { CipherError, type CipherReason, Opener, Sealer } from "../curve/cipher.js"
+import { CipherError, type CipherReason, type FramesSink, Opener, Sealer } from "../curve/cipher.js"
 import { curveOf, wipe } from "../curve/curve.js"
 import { COMMAND_MAX_BYTES } from "../zmtp/commands.js"
 import type { CurveSettings, Secured } from "../zmtp/mechanism.js"
@@ -59,18 +59,18 @@ export class ConnectionCipher {
     return sealed
   }
 
-  /** Returns the frames in received bytes. Sets `violation` if they do not go on. */
-  open(received: Uint8Array): Uint8Array {
-    const pieces: Uint8Array[] = []
+  /**
+   * Passes on the frames in received bytes, in pieces that are valid during the call of `sink` only. Sets
+   * `violation` if they do not go on.
+   */
+  open(received: Uint8Array, sink: FramesSink): void {
     try {
-      this.#opener.open(received, (frames) => pieces.push(new Uint8Array(frames)))
+      this.#opener.open(received, sink)
     } catch (error) {
       if (!(error instanceof CipherError)) throw error
       const { reason, message } = error
       this.violation = { error: new ProtocolError("ERR_ZMTP_CURVE", message), reason }
     }
-    const [first] = pieces
-    return pieces.length === 1 && first ? first : Buffer.concat(pieces)
   }
 
   close(): void {

@@ -226,8 +226,17 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
     if (violation) this.failed(violation.error, violation.reason)
   }
 
-  opened(received: Uint8Array): Uint8Array {
-    return this.#cipher ? this.#cipher.open(received) : received
+  open(received: Uint8Array): void {
+    const reader = this.#reader
+    if (!this.#cipher) {
+      reader.opened(received)
+      return
+    }
+    try {
+      this.#cipher.open(received, (frames) => reader.opened(frames))
+    } catch (error) {
+      this.failed(error as Error) // there is no memory for a frame
+    }
   }
 
   landing(): Uint8Array | undefined {

@@ -41,8 +41,8 @@ interface ReaderEvents {
   failed(error: Error): void
   /** Received bytes wait until the sink has room. */
   paused(): void
-  /** Returns the frames in bytes received after the handshake, which may be encrypted. */
-  opened(received: Uint8Array): Uint8Array
+  /** Calls `opened` with the frames in bytes received after the handshake, which may be encrypted. */
+  open(received: Uint8Array): void
 }
 
 /** A reused target for counting. */
@@ -123,8 +123,12 @@ export class SocketReader implements Readable, TranscoderSink {
     if (this.#isDiscarding) return
     const received = this.#session.isReady ? chunk : this.#readHandshake(chunk)
     if (this.#isDiscarding || received.length === 0) return
-    const frames = this.#open(received)
-    if (frames.length === 0) return
+    this.#connection.open(received)
+  }
+
+  /** Reads frames that were opened. They are valid during the call only. */
+  opened(frames: Uint8Array): void {
+    if (this.#isDiscarding) return
     const isNow = this.#mayReadNow
     if (isNow) this.#chunk = frames
     else this.#receiver.keep(frames)
@@ -177,15 +181,6 @@ export class SocketReader implements Readable, TranscoderSink {
   get isWaiting(): boolean {
     if (!this.#isStopped) return false
     return this.#kept !== undefined || this.#landedBytes > 0 || this.#receiver.keepsBytes
-  }
-
-  #open(received: Uint8Array): Uint8Array {
-    try {
-      return this.#connection.opened(received)
-    } catch (error) {
-      this.#connection.failed(error as Error) // there is no memory for a frame
-      return NO_BYTES
-    }
   }
 
   /** Reads the greeting and the handshake, and returns the bytes after it, which are left to decode. */

@@ -199,6 +199,23 @@ test("frames of any size come back, cut anywhere", () => {
   )
 })
 
+test("opened frames stay while the module seals and opens others", () => {
+  const [given, other] = [direction(), direction()]
+  const plain = concat(frame(noise.subarray(0, 70 * KiB)), frame(noise.subarray(0, 50)))
+  const second = frame(noise.subarray(1000, 100 * KiB))
+  const [sealed, sealedSecond] = [ends(given).seal(plain), ends(other).seal(second)]
+  const opened: Uint8Array[] = []
+  const nested: Uint8Array[] = []
+  const opener = new Opener(curve, other, Number.POSITIVE_INFINITY)
+  new Opener(curve, given, Number.POSITIVE_INFINITY).open(sealed, (frames) => {
+    opener.open(sealedSecond, (more) => nested.push(more.slice()))
+    ends().seal(second)
+    opened.push(frames.slice())
+  })
+  expect(Buffer.compare(concat(...opened), plain)).toBe(0)
+  expect(Buffer.compare(concat(...nested), second)).toBe(0)
+})
+
 test("frames in pieces are sealed as in one array", () => {
   const content = { messages: 3, plainBytes: 0, wireBytes: 0, dictionary: undefined }
   const sizes = [10, 300, 64 * KiB, 192 * KiB, 400 * KiB, 5]
