@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "crypto_core_hsalsa20.h"
-#include "crypto_onetimeauth_poly1305.h"
 #include "crypto_scalarmult_curve25519.h"
 #include "crypto_stream_salsa20.h"
 #include "crypto_verify_16.h"
@@ -12,6 +11,7 @@
 
 #include "../bytes.h"
 #include "../zmtp.h"
+#include "poly1305.h"
 
 #define BLOCK_BYTES 64u
 /* The key of the MAC takes the beginning of the key stream. */
@@ -32,7 +32,7 @@ _Static_assert(NAME_BYTES + ZL_COUNTER_BYTES + ZL_MAC_BYTES == ZL_MESSAGE_HEAD_B
 
 /* A box under way. */
 typedef struct {
-  crypto_onetimeauth_poly1305_state mac;
+  poly1305 mac;
   uint8_t key[ZL_KEY_BYTES];
   uint8_t counter[ZL_COUNTER_BYTES];
   /* The block of the key stream that `position` is in, unless it is at the beginning of one. */
@@ -52,7 +52,7 @@ static void box_begin(box *b, const uint8_t *key, const uint8_t *counter) {
   memcpy(b->counter, counter, ZL_COUNTER_BYTES);
   b->position = 0;
   read_block(b);
-  crypto_onetimeauth_poly1305_init(&b->mac, b->block);
+  poly1305_begin(&b->mac, b->block);
   b->position = MAC_KEY_BYTES;
 }
 
@@ -74,18 +74,18 @@ static void box_cross(box *b, const uint8_t *from, uint32_t length, uint8_t *to)
 
 static void box_seal(box *b, const uint8_t *plain, uint32_t length, uint8_t *target) {
   box_cross(b, plain, length, target);
-  crypto_onetimeauth_poly1305_update(&b->mac, target, length);
+  poly1305_add(&b->mac, target, length);
 }
 
 static void box_end(box *b, uint8_t *mac) {
-  crypto_onetimeauth_poly1305_final(&b->mac, mac);
+  poly1305_end(&b->mac, mac);
   sodium_memzero(b, sizeof *b);
 }
 
 /* Compares the MAC of what was read with the one that was received. */
 static int32_t box_verify(box *b, const uint8_t *mac) {
   uint8_t expected[ZL_MAC_BYTES];
-  crypto_onetimeauth_poly1305_final(&b->mac, expected);
+  poly1305_end(&b->mac, expected);
   const int different = crypto_verify_16(mac, expected);
   sodium_memzero(expected, sizeof expected);
   return different ? ZL_E_FORGED : 0;
@@ -94,7 +94,7 @@ static int32_t box_verify(box *b, const uint8_t *mac) {
 /* Opens a box whose MAC is elsewhere. Nothing is written if it is forged. */
 static int32_t box_open(box *b, const uint8_t *mac, const uint8_t *sealed, uint32_t length,
                         uint8_t *target) {
-  crypto_onetimeauth_poly1305_update(&b->mac, sealed, length);
+  poly1305_add(&b->mac, sealed, length);
   const int32_t result = box_verify(b, mac);
   if (result == 0) box_cross(b, sealed, length, target);
   sodium_memzero(b, sizeof *b);
@@ -210,18 +210,20 @@ static int32_t seal_whole(zl_cipher *cipher, uint8_t flags, const uint8_t *body,
   const uint32_t head = zmtp_frame_write(target, 0, (uint64_t)ZL_MESSAGE_MIN_BYTES + length);
   uint8_t *command = target + head;
   uint8_t *sealed = command + ZL_MESSAGE_HEAD_BYTES;
-  uint8_t counter[ZL_COUNTER_BYTES], mac_key[MAC_KEY_BYTES];
+  uint8_t counter[ZL_COUNTER_BYTES];
+  poly1305 mac;
   zl_write_u64be(counter, ++cipher->counter);
   memset(command, 0, MAC_KEY_BYTES);
   sealed[0] = flags;
   memcpy(sealed + 1, body, length);
   crypto_stream_salsa20_xor(command, command, (uint64_t)ZL_MESSAGE_MIN_BYTES + length, counter,
                             cipher->key);
-  memcpy(mac_key, command, MAC_KEY_BYTES);
+  poly1305_begin(&mac, command);
   memcpy(command, name, NAME_BYTES);
   memcpy(command + NAME_BYTES, counter, ZL_COUNTER_BYTES);
-  crypto_onetimeauth_poly1305(sealed - ZL_MAC_BYTES, sealed, (uint64_t)length + 1, mac_key);
-  sodium_memzero(mac_key, sizeof mac_key);
+  poly1305_add(&mac, sealed, (size_t)length + 1);
+  poly1305_end(&mac, sealed - ZL_MAC_BYTES);
+  sodium_memzero(&mac, sizeof mac);
   return (int32_t)head;
 }
 
@@ -333,7 +335,7 @@ int32_t zl_unseal_begin(zl_cipher *cipher, const uint8_t *head) {
 }
 
 void zl_unseal_piece(uint8_t *piece, uint32_t length) {
-  crypto_onetimeauth_poly1305_update(&large.mac, piece, length);
+  poly1305_add(&large.mac, piece, length);
   box_cross(&large, piece, length, piece);
 }
 

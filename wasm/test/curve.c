@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "../bytes.h"
+#include "../curve/poly1305.h"
+#include "crypto_onetimeauth_poly1305.h"
 #include "crypto_secretbox.h"
 #include "parts.h"
 #include "samples.h"
@@ -59,6 +61,67 @@ static void test_boxes(const void *of) {
   (void)of;
   for (uint32_t length = 0; length < 700; length += length < 130 ? 1 : 37)
     check_box(length);
+}
+
+/* Compares a MAC with libsodium's, also when it is made of pieces. */
+static void check_mac(const uint8_t *key, const uint8_t *message, size_t length) {
+  uint8_t expected[ZL_MAC_BYTES], mac[ZL_MAC_BYTES];
+  crypto_onetimeauth_poly1305(expected, message, length, key);
+  poly1305 p;
+  poly1305_begin(&p, key);
+  for (size_t at = 0, piece; at < length; at += piece) {
+    piece = sample_random(&state) % 40;
+    if (piece > length - at) piece = length - at;
+    poly1305_add(&p, message + at, piece);
+  }
+  poly1305_end(&p, mac);
+  CHECK(memcmp(mac, expected, sizeof mac) == 0);
+  poly1305_begin(&p, key);
+  poly1305_add(&p, message, length);
+  poly1305_end(&p, mac);
+  CHECK(memcmp(mac, expected, sizeof mac) == 0);
+}
+
+/* Fills words with bits that make carries: all of them, none, or all but the last. */
+static void fill_extreme(uint8_t *at, size_t length) {
+  for (size_t i = 0; i < length; i += 4) {
+    const uint32_t random = sample_random(&state) >> 8;
+    const uint32_t words[] = {0, UINT32_MAX, UINT32_MAX - 1, random};
+    uint8_t word[4];
+    zl_write_u32le(word, words[random % 4]);
+    memcpy(at + i, word, length - i < 4 ? length - i : 4);
+  }
+}
+
+static void test_macs(const void *of) {
+  (void)of;
+  uint8_t key[ZL_KEY_BYTES];
+  bytes message = bytes_new(4096);
+  for (int round = 0; round < 20000; round++) {
+    const size_t length = sample_random(&state) % (round % 100 == 0 ? message.length : 100);
+    if (round % 2)
+      fill(key, sizeof key);
+    else
+      fill_extreme(key, sizeof key);
+    fill_extreme(message.at, length);
+    check_mac(key, message.at, length);
+  }
+  /* The largest numbers. */
+  memset(key, 0xff, sizeof key);
+  memset(message.at, 0xff, message.length);
+  for (size_t length = 0; length <= message.length; length += length < 100 ? 1 : 111)
+    check_mac(key, message.at, length);
+  /* With r = 1 the number is the sum of the blocks: 2^128 and a block below and above 2^130 - 5. */
+  memset(key, 0, sizeof key);
+  key[0] = 1;
+  for (int last = 0xf0; last <= 0xff; last++) {
+    memset(message.at, 0xff, 48);
+    memset(message.at + 16, 0, 16);
+    message.at[32] = (uint8_t)last;
+    for (size_t length = 0; length <= 64; length++)
+      check_mac(key, message.at, length);
+  }
+  free(message.at);
 }
 
 static void test_shared_key(const void *of) {
@@ -419,6 +482,7 @@ static void test_pieces(const void *of) {
 
 int main(void) {
   RUN("boxes are libsodium's, and a changed bit is found before anything is written", test_boxes);
+  RUN("MACs are libsodium's, whatever carries there are", test_macs);
   RUN("both sides find the same key", test_shared_key);
   RUN("public keys of low order are refused", test_low_order);
   RUN("frames come back, once", test_round_trip);
