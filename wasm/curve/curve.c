@@ -14,6 +14,8 @@
 #include "poly1305.h"
 
 #define BLOCK_BYTES 64u
+/* libsodium makes four blocks of the key stream at once in less time than two, with SIMD. */
+#define WIDE_BYTES (4u * BLOCK_BYTES)
 /* The key of the MAC takes the beginning of the key stream. */
 #define MAC_KEY_BYTES 32u
 #define NONCE_PREFIX_BYTES (ZL_NONCE_BYTES - ZL_COUNTER_BYTES)
@@ -35,41 +37,68 @@ typedef struct {
   poly1305 mac;
   uint8_t key[ZL_KEY_BYTES];
   uint8_t counter[ZL_COUNTER_BYTES];
-  /* The block of the key stream that `position` is in, unless it is at the beginning of one. */
-  uint8_t block[BLOCK_BYTES];
+  /* The last bytes of the key stream up to `end`, those before `position` of them used. */
+  uint8_t stream[WIDE_BYTES];
   uint64_t position;
+  uint64_t end;
 } box;
 
-static void read_block(box *b) {
-  memset(b->block, 0, BLOCK_BYTES);
-  crypto_stream_salsa20_xor_ic(b->block, b->block, BLOCK_BYTES, b->counter,
-                               b->position / BLOCK_BYTES, b->key);
+/* XORs with the key stream from `position` on, which is at the beginning of a block. */
+static void cross_blocks(const box *b, const uint8_t *from, uint32_t length, uint8_t *to) {
+  crypto_stream_salsa20_xor_ic(to, from, length, b->counter, b->position / BLOCK_BYTES, b->key);
 }
 
-/* Begins a box with a key that the first part of the nonce is already in. */
-static void box_begin(box *b, const uint8_t *key, const uint8_t *counter) {
+/* Reads the next part of the key stream, for `wanted` bytes. */
+static void read_stream(box *b, uint64_t wanted) {
+  const uint32_t bytes = wanted > BLOCK_BYTES ? WIDE_BYTES : BLOCK_BYTES;
+  uint8_t *at = b->stream + (WIDE_BYTES - bytes);
+  memset(at, 0, bytes);
+  cross_blocks(b, at, bytes, at);
+  b->end = b->position + bytes;
+}
+
+/* Begins a box of `length` bytes with a key that the first part of the nonce is already in. */
+static void box_begin(box *b, const uint8_t *key, const uint8_t *counter, uint64_t length) {
   memcpy(b->key, key, ZL_KEY_BYTES);
   memcpy(b->counter, counter, ZL_COUNTER_BYTES);
   b->position = 0;
-  read_block(b);
-  poly1305_begin(&b->mac, b->block);
+  read_stream(b, length > WIDE_BYTES ? WIDE_BYTES : MAC_KEY_BYTES + length);
+  poly1305_begin(&b->mac, b->stream + WIDE_BYTES - b->end);
   b->position = MAC_KEY_BYTES;
 }
 
-static void box_cross(box *b, const uint8_t *from, uint32_t length, uint8_t *to) {
-  const uint32_t past = (uint32_t)(b->position % BLOCK_BYTES);
-  uint32_t done = 0;
-  if (past > 0) {
-    if (b->position >= BLOCK_BYTES) read_block(b);
-    done = BLOCK_BYTES - past < length ? BLOCK_BYTES - past : length;
-    for (uint32_t i = 0; i < done; i++)
-      to[i] = from[i] ^ b->block[past + i];
-    b->position += done;
+/* `to` is `from`, or they do not overlap. */
+static void xor_bytes(uint8_t *to, const uint8_t *from, const uint8_t *with, uint32_t length) {
+  uint32_t i = 0;
+  for (uint64_t one, other; i + sizeof one <= length; i += sizeof one) {
+    memcpy(&one, from + i, sizeof one);
+    memcpy(&other, with + i, sizeof other);
+    one ^= other;
+    memcpy(to + i, &one, sizeof one);
   }
-  if (length == done) return;
-  crypto_stream_salsa20_xor_ic(to + done, from + done, length - done, b->counter,
-                               b->position / BLOCK_BYTES, b->key);
-  b->position += length - done;
+  for (; i < length; i++)
+    to[i] = from[i] ^ with[i];
+}
+
+static void box_cross(box *b, const uint8_t *from, uint32_t length, uint8_t *to) {
+  for (uint32_t done = 0; done < length;) {
+    const uint32_t left = length - done;
+    const uint64_t ready = b->end - b->position;
+    uint32_t bytes;
+    if (ready > 0) {
+      bytes = left < ready ? left : (uint32_t)ready;
+      xor_bytes(to + done, from + done, b->stream + WIDE_BYTES - ready, bytes);
+    } else if (left < WIDE_BYTES) {
+      read_stream(b, left);
+      continue;
+    } else {
+      bytes = left - left % WIDE_BYTES;
+      cross_blocks(b, from + done, bytes, to + done);
+      b->end += bytes;
+    }
+    b->position += bytes;
+    done += bytes;
+  }
 }
 
 static void box_seal(box *b, const uint8_t *plain, uint32_t length, uint8_t *target) {
@@ -116,17 +145,17 @@ int32_t zl_shared_key(const uint8_t *public, const uint8_t *secret, uint8_t *tar
   return failed ? ZL_E_FORGED : 0;
 }
 
-static void begin_with_nonce(box *b, const uint8_t *key, const uint8_t *nonce) {
+static void begin_with_nonce(box *b, const uint8_t *key, const uint8_t *nonce, uint32_t length) {
   uint8_t subkey[ZL_KEY_BYTES];
   crypto_core_hsalsa20(subkey, nonce, key, NULL);
-  box_begin(b, subkey, nonce + NONCE_PREFIX_BYTES);
+  box_begin(b, subkey, nonce + NONCE_PREFIX_BYTES, length);
   sodium_memzero(subkey, sizeof subkey);
 }
 
 void zl_box(const uint8_t *key, const uint8_t *nonce, const uint8_t *plain, uint32_t length,
             uint8_t *target) {
   box b;
-  begin_with_nonce(&b, key, nonce);
+  begin_with_nonce(&b, key, nonce, length);
   box_seal(&b, plain, length, target + ZL_MAC_BYTES);
   box_end(&b, target);
 }
@@ -134,9 +163,9 @@ void zl_box(const uint8_t *key, const uint8_t *nonce, const uint8_t *plain, uint
 int32_t zl_box_open(const uint8_t *key, const uint8_t *nonce, const uint8_t *sealed,
                     uint32_t length, uint8_t *target) {
   if (length < ZL_MAC_BYTES || length - ZL_MAC_BYTES > INT32_MAX) return ZL_E_FORGED;
-  box b;
-  begin_with_nonce(&b, key, nonce);
   const uint32_t plain = length - ZL_MAC_BYTES;
+  box b;
+  begin_with_nonce(&b, key, nonce, plain);
   const int32_t result = box_open(&b, sealed, sealed + ZL_MAC_BYTES, plain, target);
   return result < 0 ? result : (int32_t)plain;
 }
@@ -190,7 +219,7 @@ static int32_t message_begin(zl_cipher *cipher, box *b, uint64_t body_bytes, uin
   uint8_t *counter = target + head + NAME_BYTES;
   zl_write_u64be(counter, ++cipher->counter);
   memset(counter + ZL_COUNTER_BYTES, 0, ZL_MAC_BYTES);
-  box_begin(b, cipher->key, counter);
+  box_begin(b, cipher->key, counter, 1 + body_bytes);
   return (int32_t)(head + ZL_MESSAGE_HEAD_BYTES);
 }
 
@@ -202,29 +231,18 @@ uint32_t zl_message_flags(uint32_t sealed) {
   return (sealed & SEALED_MORE ? ZMTP_MORE : 0) | (sealed & SEALED_COMMAND ? ZMTP_COMMAND : 0);
 }
 
-/* Seals a frame in one go. The key of the MAC, which the key stream begins with, arises in the
- * place of the command's head. Returns the length of the frame's head, or ZL_E_USED_UP. */
+/* Seals a frame in one go. Returns its length, or ZL_E_USED_UP. */
 static int32_t seal_whole(zl_cipher *cipher, uint8_t flags, const uint8_t *body, uint32_t length,
                           uint8_t *target) {
-  if (cipher->counter == UINT64_MAX) return ZL_E_USED_UP;
-  const uint32_t head = zmtp_frame_write(target, 0, (uint64_t)ZL_MESSAGE_MIN_BYTES + length);
-  uint8_t *command = target + head;
-  uint8_t *sealed = command + ZL_MESSAGE_HEAD_BYTES;
-  uint8_t counter[ZL_COUNTER_BYTES];
-  poly1305 mac;
-  zl_write_u64be(counter, ++cipher->counter);
-  memset(command, 0, MAC_KEY_BYTES);
-  sealed[0] = flags;
-  memcpy(sealed + 1, body, length);
-  crypto_stream_salsa20_xor(command, command, (uint64_t)ZL_MESSAGE_MIN_BYTES + length, counter,
-                            cipher->key);
-  poly1305_begin(&mac, command);
-  memcpy(command, name, NAME_BYTES);
-  memcpy(command + NAME_BYTES, counter, ZL_COUNTER_BYTES);
-  poly1305_add(&mac, sealed, (size_t)length + 1);
-  poly1305_end(&mac, sealed - ZL_MAC_BYTES);
-  sodium_memzero(&mac, sizeof mac);
-  return (int32_t)head;
+  box b;
+  const int32_t head = message_begin(cipher, &b, length, target);
+  if (head < 0) return head;
+  uint8_t *sealed = target + head;
+  box_cross(&b, &flags, 1, sealed);
+  box_cross(&b, body, length, sealed + 1);
+  poly1305_add(&b.mac, sealed, (size_t)length + 1);
+  box_end(&b, sealed - ZL_MAC_BYTES);
+  return head + 1 + (int32_t)length;
 }
 
 int32_t zl_seal(zl_cipher *cipher, const uint8_t *source, uint32_t length, uint8_t *target,
@@ -241,11 +259,11 @@ int32_t zl_seal(zl_cipher *cipher, const uint8_t *source, uint32_t length, uint8
     const uint32_t body = (uint32_t)frame.body_bytes;
     if ((uint64_t)body + ZL_MESSAGE_PREFIX_MAX > room - crossing->written) return 0;
 
-    const int32_t head =
+    const int32_t sealed =
         seal_whole(cipher, sealed_flags(frame.flags), from + frame.head_bytes, body, to);
-    if (head < 0) return head;
+    if (sealed < 0) return sealed;
     crossing->read += frame.head_bytes + body;
-    crossing->written += (uint32_t)head + ZL_MESSAGE_MIN_BYTES + body;
+    crossing->written += (uint32_t)sealed;
   }
   return 0;
 }
@@ -255,13 +273,13 @@ static int is_named(const uint8_t *body, uint64_t have) {
   return memcmp(body, name, have < NAME_BYTES ? (size_t)have : NAME_BYTES) == 0;
 }
 
-/* Checks the head of a MESSAGE command, and begins to open it. */
-static int32_t message_open(zl_cipher *cipher, box *b, const uint8_t *head) {
+/* Checks the head of a MESSAGE command, and begins to open its `length` bytes. */
+static int32_t message_open(zl_cipher *cipher, box *b, const uint8_t *head, uint64_t length) {
   const uint8_t *counter = head + NAME_BYTES;
   const uint64_t value = zl_read_u64be(counter);
   if (value <= cipher->counter) return ZL_E_COUNTER;
   cipher->counter = value;
-  box_begin(b, cipher->key, counter);
+  box_begin(b, cipher->key, counter, length);
   return 0;
 }
 
@@ -291,7 +309,7 @@ int32_t zl_unseal(zl_cipher *cipher, const uint8_t *source, uint32_t length, uin
     if ((uint64_t)plain + ZMTP_LONG_HEAD > room - crossing->written) return 0;
 
     box b;
-    const int32_t refused = message_open(cipher, &b, body);
+    const int32_t refused = message_open(cipher, &b, body, plain + 1);
     if (refused) return refused;
     /* The head of the frame ends with the byte in which the flags are opened. */
     const uint32_t head = plain > UINT8_MAX ? ZMTP_LONG_HEAD : ZMTP_SHORT_HEAD;
@@ -331,7 +349,7 @@ void zl_seal_end(uint8_t *mac) {
 int32_t zl_unseal_begin(zl_cipher *cipher, const uint8_t *head) {
   if (!is_named(head, NAME_BYTES)) return ZL_E_NOT_MESSAGE;
   memcpy(large_mac, head + ZL_MESSAGE_HEAD_BYTES - ZL_MAC_BYTES, ZL_MAC_BYTES);
-  return message_open(cipher, &large, head);
+  return message_open(cipher, &large, head, WIDE_BYTES);
 }
 
 void zl_unseal_piece(uint8_t *piece, uint32_t length) {
