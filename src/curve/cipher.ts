@@ -2,7 +2,7 @@ import { allocate, copy } from "../codec/arrays.js"
 import { BUFFER_MAX_BYTES } from "../codec/buffer-max.js"
 import { type Chunk, ChunkBuilder, type Content } from "../codec/chunk.js"
 import { outOfMemory } from "../codec/errors.js"
-import { BODY_MAX_BYTES, FrameHead, frameHeadLength, writeFrameHead } from "../codec/frames.js"
+import { BODY_MAX_BYTES, FrameHead, frameHeadLength, MORE, writeFrameHead } from "../codec/frames.js"
 import { INPUT, NULL, OUTPUT, type Pointer } from "../codec/instance.js"
 import { copyShared } from "../codec/shared-copy.js"
 import { uint64 } from "../codec/wire.js"
@@ -49,6 +49,9 @@ export type CipherReason =
   | "INVALID_SEQUENCE"
   | "CRYPTOGRAPHIC"
   | undefined
+
+/** ZL_E_MESSAGE_HEAD in curve.h. */
+const MESSAGE_HEAD = -5
 
 /** The rules in the order of -ZL_E_* in curve.h, from 1. */
 const RULES: readonly [detail: string, reason: CipherReason][] = [
@@ -370,6 +373,7 @@ export class Opener {
     }
     const plain = start + 1
     const flags = exports.zl_message_flags(frame[start] as number)
+    if (this.#head.flags & ~flags & MORE) throw new CipherError(MESSAGE_HEAD)
     const first = plain - frameHeadLength(frame.length - plain)
     writeFrameHead(frame, first, flags, frame.length - plain)
     sink(frame.subarray(first))

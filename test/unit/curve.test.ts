@@ -295,7 +295,6 @@ describe("refuses", () => {
       frame(concat(Buffer.from("\x07MESSAGE"), new Uint8Array(24))),
       "MALFORMED_COMMAND_MESSAGE",
     ],
-    ["MORE outside", concat(Uint8Array.of(MORE, 40), Buffer.from("\x07MESSAGE")), undefined],
     [
       "the head of a MESSAGE over the limit",
       concat(frameHead(1034), Buffer.from("\x07MESSAGE")),
@@ -319,6 +318,18 @@ describe("refuses", () => {
       expect(error.reason).toBe(reason)
       end.close()
     }
+  })
+
+  test.each([5, 300 * KiB])("MORE outside a MESSAGE of %i bytes, unless it is inside", (bytes) => {
+    const end = ends()
+    const sealed = (flags: number) => {
+      const message = end.seal(frame(noise.subarray(0, bytes), flags))
+      message[0] = (message[0] as number) | MORE
+      return message
+    }
+    const { frames, error } = end.open(sealed(MORE), sealed(0))
+    expect(hex(frames)).toBe(hex(frame(noise.subarray(0, bytes), MORE)))
+    expect(error.message).toBe("the head of a MESSAGE's frame is not allowed")
   })
 
   test("a MESSAGE for the second time, and one that was overtaken", () => {

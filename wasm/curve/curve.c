@@ -295,7 +295,6 @@ int32_t zl_unseal(zl_cipher *cipher, const uint8_t *source, uint32_t length, uin
     const int32_t missing = zmtp_frame_read(from, have, &frame);
     if (missing < 0) return ZL_E_MESSAGE_HEAD;
     if (missing > 0) return 0;
-    if (frame.flags & ZMTP_MORE) return ZL_E_MESSAGE_HEAD; /* it belongs inside */
     const uint8_t *body = from + frame.head_bytes;
     const uint64_t received =
         frame.body_bytes < have - frame.head_bytes ? frame.body_bytes : have - frame.head_bytes;
@@ -317,7 +316,10 @@ int32_t zl_unseal(zl_cipher *cipher, const uint8_t *source, uint32_t length, uin
     const int32_t forged =
         box_open(&b, mac, body + ZL_MESSAGE_HEAD_BYTES, plain + 1, to + head - 1);
     if (forged) return forged;
-    zmtp_frame_write(to, (uint8_t)zl_message_flags(to[head - 1]), plain);
+    const uint8_t flags = (uint8_t)zl_message_flags(to[head - 1]);
+    /* MORE outside is not authenticated, so it may only repeat what is inside. */
+    if (frame.flags & ~flags & ZMTP_MORE) return ZL_E_MESSAGE_HEAD;
+    zmtp_frame_write(to, flags, plain);
     crossing->read += frame.head_bytes + (uint32_t)frame.body_bytes;
     crossing->written += head + plain;
   }
