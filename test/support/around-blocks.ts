@@ -78,6 +78,18 @@ process.once("uncaughtException", ({ message }) => {
   },
   "docs/codec.md: `zeromq-lz4/codec`": {},
   "docs/curve.md: CURVE": { after: closing("push", "pull"), prints: ["a secret"] },
+  "docs/curve.md: Whom a server accepts": {
+    before: "const known = [Buffer.alloc(32)]",
+    after: `handler.close()
+await answering`,
+  },
+  "docs/curve.md: Changing keys": {
+    before: `import { curveKeyPair, Pull } from "zeromq-lz4"
+const pull = new Pull({ curveServer: true, curveSecretKey: curveKeyPair().secretKey })
+await pull.bind("lz4+tcp://127.0.0.1:5555")
+process.removeAllListeners("warning") // that the key counts from the next bind() on`,
+    after: closing("pull"),
+  },
   "docs/codec.md: In browsers and workerd": {
     // Node imports .wasm files in its own way. workerd itself runs test/package/consumer/worker.mjs.
     replace: [
