@@ -2,7 +2,13 @@ import { allocate, copy } from "../codec/arrays.js"
 import { BUFFER_MAX_BYTES } from "../codec/buffer-max.js"
 import { type Chunk, ChunkBuilder, type Content } from "../codec/chunk.js"
 import { outOfMemory } from "../codec/errors.js"
-import { BODY_MAX_BYTES, FrameHead, frameHeadLength, MORE, writeFrameHead } from "../codec/frames.js"
+import {
+  BODY_MAX_BYTES,
+  FrameHead,
+  frameHeadLength,
+  MORE,
+  writeFrameHead,
+} from "../codec/frames.js"
 import { INPUT, NULL, OUTPUT, type Pointer } from "../codec/instance.js"
 import { copyShared } from "../codec/shared-copy.js"
 import { uint64 } from "../codec/wire.js"

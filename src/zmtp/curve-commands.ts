@@ -55,8 +55,3 @@ export function counter(value: number): Uint8Array {
   bytes[COUNTER_BYTES - 1] = value
   return bytes
 }
-
-/** Returns whether a counter is larger than an earlier one. */
-export function grows(later: Uint8Array, earlier: Uint8Array): boolean {
-  return Buffer.compare(later, earlier) > 0
-}

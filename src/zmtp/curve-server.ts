@@ -5,7 +5,6 @@ import {
   COOKIE_BYTES,
   COUNTER_BYTES,
   counter,
-  grows,
   HELLO,
   INITIATE,
   LONG_NONCE_BYTES,
@@ -36,7 +35,7 @@ export class CurveServer extends Mechanism {
    * only. A key for each connection keeps the commands of one from being used on another.
    */
   #cookieKey: Uint8Array | undefined
-  /** The peer's last counter. */
+  /** The counter of the peer's INITIATE. */
   #received: Uint8Array = counter(0)
   /** The key that both short-term pairs share, and the peer's routing id. */
   #connectionKey: Uint8Array | undefined
@@ -91,9 +90,9 @@ export class CurveServer extends Mechanism {
       return
     }
     const client = data.subarray(HELLO.at.client, HELLO.at.client + KEY_BYTES)
-    this.#received = copy(data, HELLO.at.counter, HELLO.at.counter + COUNTER_BYTES)
+    const counter = data.subarray(HELLO.at.counter, HELLO.at.counter + COUNTER_BYTES)
     const key = this.#curve.sharedKey(client, this.#keys.secretKey)
-    const signature = nonce("CurveZMQHELLO---", this.#received)
+    const signature = nonce("CurveZMQHELLO---", counter)
     try {
       if (!key || !this.#curve.open(key, signature, data.subarray(HELLO.at.box))) {
         this.fail("a HELLO does not open: the peer may have another server's key", "CRYPTOGRAPHIC")
@@ -153,17 +152,13 @@ export class CurveServer extends Mechanism {
 
   /** @param client the peer's short-term key. @param secretKey this side's. */
   #openInitiate(data: Uint8Array, client: Uint8Array, secretKey: Uint8Array): void {
-    const received = copy(data, INITIATE.at.counter, INITIATE.at.box)
-    if (!grows(received, this.#received)) {
-      this.fail("the counter of an INITIATE is not larger than HELLO's", "INVALID_SEQUENCE")
-      return
-    }
-    this.#received = received
+    // As in libzmq, it need not be larger than HELLO's, which was for another key: omq's are the same.
+    this.#received = copy(data, INITIATE.at.counter, INITIATE.at.box)
     // HELLO has shown that the client's key is not of low order.
     this.#connectionKey = this.#curve.sharedKey(client, secretKey) as Uint8Array
     const plain = this.#curve.open(
       this.#connectionKey,
-      nonce("CurveZMQINITIATE", received),
+      nonce("CurveZMQINITIATE", this.#received),
       data.subarray(INITIATE.at.box),
     )
     if (!plain) {

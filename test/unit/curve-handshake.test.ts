@@ -341,7 +341,6 @@ test("keys of low order are refused, whoever sends them", () => {
 function initiateBy(
   parts: Partial<Record<"longTerm" | "vouchedClient" | "vouchedServer" | "cookie", Uint8Array>> & {
     secretKey?: Uint8Array
-    helloCounter?: bigint
     counter?: bigint
   },
   server = new Side(serverSettings()),
@@ -356,7 +355,7 @@ function initiateBy(
     return bytes
   }
   const nonce = (prefix: string, rest: Uint8Array) => concat(ascii(prefix), rest)
-  const first = counter(parts.helloCounter ?? 5n)
+  const first = counter(5n)
   const signature = curve.box(serverKey, nonce("CurveZMQHELLO---", first), new Uint8Array(64))
   const hello = concat(ascii("\x05HELLO\x01\0"), new Uint8Array(72), mine.publicKey, first)
   server.receive(asCommand(concat(hello, signature)))
@@ -409,16 +408,12 @@ test("a client that has the cookie of another connection does not get in with it
   )
 })
 
-test("the client's counter has to grow", () => {
-  for (const counter of [0n, 4n, 5n])
-    expect(initiateBy({ counter })[0]).toMatch(/^failed INVALID_SEQUENCE: /)
-  expect(initiateBy({ counter: 255n })[1]).toBe("ready ")
+test("INITIATE's counter may be any, as for libzmq", () => {
+  for (const counter of [0n, 1n, 4n, 5n, 255n]) expect(initiateBy({ counter })[1]).toBe("ready ")
 })
 
 test("after the counter 2^64 - 1, a client can send nothing more", () => {
   const last = 2n ** 64n - 1n
-  for (const counter of [0n, 6n, last])
-    expect(initiateBy({ helloCounter: last, counter })[0]).toMatch(/^failed INVALID_SEQUENCE: /)
   const server = new Side(serverSettings())
   expect(initiateBy({ counter: last }, server)[1]).toBe("ready ")
   const { key, received } = server.session.secured ?? expect.fail("no keys")
