@@ -85,7 +85,7 @@ export class CurveEnd {
    */
   open(chunk: Uint8Array): Uint8Array {
     if (this.#late) throw this.#late
-    if (this.#cipher) return opened(this.#cipher, chunk)
+    if (this.#cipher) return framesIn(this.#cipher, chunk)
     const greeting = this.#peer.read(chunk)
     this.#found = NOTHING
     const rest = chunk.subarray(this.#commands.read(chunk, greeting.length, this.#handshake))
@@ -171,7 +171,7 @@ export class CurveEnd {
 }
 
 /** Returns the frames in a chunk, in memory of their own. */
-function opened(cipher: ConnectionCipher, chunk: Uint8Array): Uint8Array {
+function framesIn(cipher: ConnectionCipher, chunk: Uint8Array): Uint8Array {
   const pieces: Uint8Array[] = []
   cipher.open(chunk, (frames) => pieces.push(frames.slice()))
   return Buffer.concat(pieces)
