@@ -10,6 +10,7 @@ export const sameEverywhere = [
   "bridge",
   "budget",
   "conflate",
+  "curve-attacks",
   "dictionaries",
   "flush",
   "handover",

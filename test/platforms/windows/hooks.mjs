@@ -1,6 +1,6 @@
 /**
  * Resolves imports of the tests of sockets: x.js to the JavaScript that scripts/windows-sockets.mjs
- * compiled from x.ts, and "vitest" to runner/vitest.ts.
+ * compiled from x.ts, "vitest" to runner/vitest.ts, and "curve-wasm" to the module in dist/.
  */
 import { existsSync, readFileSync } from "node:fs"
 import { registerHooks } from "node:module"
@@ -8,11 +8,13 @@ import { registerHooks } from "node:module"
 const root = new URL("../../../", import.meta.url).href
 const compiled = new URL("build/windows/", root).href
 const vitest = import.meta.resolve("vitest")
+const curveWasm = new URL("dist/curve-wasm.js", root).href
 const standIn = new URL("../runner/vitest.ts", import.meta.url).href
 
 registerHooks({
   resolve(specifier, context, next) {
     if (specifier === "vitest") return next(standIn, context)
+    if (specifier === "curve-wasm") return next(curveWasm, context)
     // In whichever directory npm installed them.
     if (/^(@vitest\/|expect-type$)/.test(specifier))
       return next(specifier, { ...context, parentURL: vitest })
