@@ -2,6 +2,7 @@
 /** The command line: `zeromq-lz4 COMMAND …`. */
 import { readFileSync } from "node:fs"
 import { bridge, usage as bridgeUsage } from "./bridge.js"
+import { decode, usage as decodeUsage } from "./decode.js"
 import { InputError, UsageError } from "./errors.js"
 import { inspect, usage as inspectUsage } from "./inspect.js"
 import { keygen, usage as keygenUsage } from "./keygen.js"
@@ -11,6 +12,7 @@ import { train, usage as trainUsage } from "./train.js"
 const usage = `usage: zeromq-lz4 COMMAND …
 
   bridge     let any ZeroMQ program speak lz4+tcp://
+  decode     decode a frame, or a part of a message, given in hexadecimal
   inspect    show what is in a capture of traffic
   keygen     make a pair of keys for CURVE
   train      make a dictionary from sample messages
@@ -21,6 +23,7 @@ Exit codes: 0 success, 1 bad input, 2 wrong usage.`
 
 const commands = new Map([
   ["bridge", { usage: bridgeUsage, run: bridge }],
+  ["decode", { usage: decodeUsage, run: decode }],
   ["inspect", { usage: inspectUsage, run: inspect }],
   ["keygen", { usage: keygenUsage, run: keygen }],
   ["train", { usage: trainUsage, run: train }],

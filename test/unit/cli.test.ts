@@ -130,7 +130,7 @@ describe("help", () => {
     expect(stdout).toMatch(/^usage: zeromq-lz4/)
   })
 
-  test.each(["bridge", "inspect", "keygen", "train"])(
+  test.each(["bridge", "decode", "inspect", "keygen", "train"])(
     "help %s prints the same as --help",
     async (name) => {
       const { stdout } = await run(["help", name])
@@ -188,7 +188,7 @@ describe("wrong usage exits with 2 and explains the right one", () => {
   const samples = file("samples", events(10))
   test.each<[says: string, args: string[]]>([
     ["no command given", []],
-    ['no command "trian"; there are bridge, inspect, keygen, train, help', ["trian"]],
+    ['no command "trian"; there are bridge, decode, inspect, keygen, train, help', ["trian"]],
     ['no command "trian"', ["help", "trian"]],
     ["help takes the name of one command", ["help", "train", "bridge"]],
     ["-o FILE", ["train", samples]],
