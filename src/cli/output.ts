@@ -49,8 +49,13 @@ export class Output {
     this.#text = ""
     if (text === "") return
     this.#beforeWrite()
-    await new Promise<void>((resolve, reject) => {
-      this.#stream.write(text, (error) => (error ? reject(outputError(error)) : resolve()))
+    await this.write(text)
+  }
+
+  /** Writes text or bytes at once. */
+  write(content: string | Uint8Array): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#stream.write(content, (error) => (error ? reject(outputError(error)) : resolve()))
     })
   }
 }
@@ -60,11 +65,14 @@ export class Output {
  *
  * @throws InputError if it cannot be written, unless the reader has closed it.
  */
-export async function printResult(...lines: readonly string[]): Promise<void> {
-  const output = new Output(process.stdout, () => {})
-  output.add(lines.map((line) => `${visible(line)}\n`).join(""))
+export function printResult(...lines: readonly string[]): Promise<void> {
+  return printBytes(lines.map((line) => `${visible(line)}\n`).join(""))
+}
+
+/** Writes bytes, or text as it is, to standard output. Throws as `printResult` does. */
+export async function printBytes(content: string | Uint8Array): Promise<void> {
   try {
-    await output.flush()
+    await new Output(process.stdout, () => {}).write(content)
   } catch (error) {
     if (!(error instanceof OutputClosed)) throw error
   }

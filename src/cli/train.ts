@@ -1,11 +1,12 @@
 import { Codec } from "../codec/codec.js"
+import { frameHeadLength } from "../codec/frames.js"
 import { MIN_COMPRESS_BYTES_WITH_DICTIONARY } from "../codec/options.js"
 import { trainDictionary } from "../codec/trainer.js"
-import { DICTIONARY_MAX_BYTES } from "../codec/wire.js"
+import { DICTIONARY_MAX_BYTES, SENTINEL_BYTES } from "../codec/wire.js"
 import { parse } from "./args.js"
 import { InputError, UsageError } from "./errors.js"
 import { filterOf } from "./filter.js"
-import { count, printResult } from "./output.js"
+import { count, printBytes, printErrorLine, printResult } from "./output.js"
 import { OutputFile } from "./output-file.js"
 import { type SampleOptions, Samples } from "./samples.js"
 
@@ -16,7 +17,8 @@ of each message is a sample, or any other file, which is one sample, or one per 
 They may be compressed with gzip; "-" reads standard input. One message in five is held out, to
 measure what the dictionary saves.
 
-  -o, --output FILE     where to write the dictionary
+  -o, --output FILE     where to write the dictionary; "-" is standard output, and the report then
+                        goes to standard error
       --lines           each line is a sample
       --filter EXPR     only messages of captures that match, as in zeromq-lz4 help inspect; can be
                         given more than once
@@ -30,12 +32,16 @@ const HELD_OUT = 5
 
 export async function train(args: string[]): Promise<void> {
   const { output, capacity, files, ...options } = readArgs(args)
-  const file = new OutputFile("-o", output, files)
+  const toOutput = output === "-"
+  if (toOutput && process.stdout.isTTY)
+    throw new UsageError("-o - does not write a dictionary, which is binary, to a terminal")
+  const file = toOutput ? undefined : new OutputFile("-o", output, files)
   const { messages, captured } = await Samples.read(files, options)
   if (messages.length === 0)
     throw new InputError(`no samples: ${noSamplesReason(options, captured)}`)
   const few = messages.length < HELD_OUT
-  const heldOut = few ? messages.flat() : messages.filter((_, i) => i % HELD_OUT === 0).flat()
+  const tested = few ? messages : messages.filter((_, i) => i % HELD_OUT === 0)
+  const heldOut = tested.flat()
   const used = few ? messages : messages.filter((_, i) => i % HELD_OUT !== 0)
   const usedSamples = count(used.flat().length, "sample")
 
@@ -44,23 +50,37 @@ export async function train(args: string[]): Promise<void> {
     throw new InputError(
       `nothing to gain: the samples (${messages.flat().length}) have too little in common`,
     )
-  file.write(dictionary)
+  if (file) file.write(dictionary)
+  else await printBytes(dictionary)
 
   const before = encode(heldOut)
   const after = encode(heldOut, dictionary)
   const short = heldOut.filter(({ length }) => length < MIN_COMPRESS_BYTES_WITH_DICTIONARY).length
   const what = few ? ", which it was made of" : " held out"
   const lines = [
-    `${output}: a dictionary of ${dictionary.length} bytes, made of ${usedSamples}`,
+    `${nameOfOutput(output)}: a dictionary of ${dictionary.length} bytes, made of ${usedSamples}`,
     `on ${count(heldOut.length, "sample")}${what}, ${before.plainBytes} bytes:`,
     `  without it  ${before.wireBytes} bytes on the wire, ${percent(before)}`,
     `  with it     ${after.wireBytes} bytes on the wire, ${percent(after)}`,
+    breakEven(dictionary, (before.wireBytes - after.wireBytes) / tested.length),
   ]
   if (short > 0)
     lines.push(
       `${short} of them have less than ${MIN_COMPRESS_BYTES_WITH_DICTIONARY} bytes: to compress those, send with minCompressSize 0`,
     )
-  await printResult(...lines)
+  if (toOutput) for (const line of lines) printErrorLine(line)
+  else await printResult(...lines)
+}
+
+const nameOfOutput = (output: string): string => (output === "-" ? "standard output" : output)
+
+/** Returns how many messages a connection has to send before the dictionary, which it sends first, pays. */
+function breakEven(dictionary: Uint8Array, savedPerMessage: number): string {
+  const bytes =
+    frameHeadLength(SENTINEL_BYTES + dictionary.length) + SENTINEL_BYTES + dictionary.length
+  const sent = `each connection first sends the dictionary, ${bytes} bytes`
+  if (savedPerMessage <= 0) return `${sent}, and these messages do not make up for it`
+  return `${sent}: it pays after ${count(Math.ceil(bytes / savedPerMessage), "message")} like these`
 }
 
 function noSamplesReason({ lines, filter }: SampleOptions, captured: boolean): string {

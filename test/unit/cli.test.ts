@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process"
 import {
   chmodSync,
   closeSync,
+  existsSync,
   linkSync,
   mkdtempSync,
   openSync,
@@ -302,6 +303,51 @@ describe("train", () => {
     const args = ["train", "--lines", "-o", "small.dict", "--capacity", `${capacity}`, lines]
     expect((await run(args)).status).toBe(0)
     expect(statSync(at("small.dict")).size).toBeLessThanOrEqual(capacity)
+  })
+
+  test("-o - writes to standard output, and the report to standard error", async () => {
+    const args = ["train", "--lines", "-o"]
+    const { stdout: report } = await run([...args, "named.dict", lines])
+    const written = spawnSync(process.execPath, [main, ...args, "-", lines], { cwd: directory })
+    expect(written.status).toBe(0)
+    expect(written.stdout).toEqual(readFileSync(at("named.dict")))
+    expect(String(written.stderr)).toBe(report.replace("named.dict:", "standard output:"))
+    expect(existsSync(at("-"))).toBe(false)
+    const both = spawnSync(process.execPath, [main, ...args, "-", "-"], {
+      input: readFileSync(lines),
+    })
+    expect(both.stdout).toEqual(written.stdout)
+  })
+
+  test("-o - writes nothing to a terminal", () => {
+    const code = `process.stdout.isTTY = true
+      process.argv.splice(1, 0, ${JSON.stringify(main)})
+      await import(${JSON.stringify(main)})`
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      ["--input-type=module", "-e", code, "train", "--lines", "-o", "-", lines],
+      { encoding: "utf8" },
+    )
+    expect({ status, stdout }).toEqual({ status: 2, stdout: "" })
+    expect(stderr).toContain("-o - does not write a dictionary, which is binary, to a terminal")
+  })
+
+  test("the report says after how many messages the dictionary pays", async () => {
+    const { stdout } = await run(["train", "--lines", "-o", "pays.dict", lines])
+    const [, bytes, messages] = (
+      /sends the dictionary, (\d+) bytes: it pays after (\d+) messages/.exec(stdout) ?? []
+    ).map(Number) as [number, number, number]
+    const dictionary = readFileSync(at("pays.dict"))
+    expect(bytes).toBe(9 + 4 + dictionary.length)
+    const sent = (count: number) => {
+      using trained = Codec.createSync({ dictionary, minCompressSize: 0 })
+      using plain = Codec.createSync({ minCompressSize: 0 })
+      for (const line of events(count, 3).trimEnd().split("\n"))
+        for (const codec of [trained, plain]) codec.encodePart(Buffer.from(line))
+      return plain.stats.sent.wireBytes - trained.stats.sent.wireBytes - bytes
+    }
+    expect(sent(Math.floor(messages * 0.7))).toBeLessThan(0)
+    expect(sent(Math.ceil(messages * 1.4))).toBeGreaterThan(0)
   })
 
   test("the report is valid for later messages", async () => {
