@@ -42,6 +42,7 @@ export class CaptureReader {
       emit: (event) => this.#events.push(event),
       nextId: () => ++id,
       memory: this.#memory,
+      told: { isCut: false },
       leaveOut: (connection, from, time, offset) => {
         const known = this.#leftOut.get(connection)
         if (known) known.count++

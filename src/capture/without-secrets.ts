@@ -50,6 +50,7 @@ function markDecoded(file: Uint8Array, marks: Uint8Array): void {
           emit: () => {},
           nextId: () => 1,
           memory,
+          told: { isCut: false },
           leaveOut: () => {},
           ended: () => {},
           marks: {

@@ -57,6 +57,7 @@ export function record(file: Uint8Array, options: RecordOptions = {}): Recording
           return wanted(connection)
         },
         gap: (from, bytes, offset, time) => calls.push({ call: "gap", from, bytes, offset, time }),
+        cut: (from, bytes, offset, time) => calls.push({ call: "gap", from, bytes, offset, time }),
         repeated: (from) => {
           connection.repeated[from]++
         },

@@ -76,6 +76,7 @@ describe("the forms of parts", () => {
         emit: (event) => events.push(event),
         nextId: () => 1,
         memory: new SharedMemory(),
+        told: { isCut: false },
         leaveOut: () => {},
         ended: () => {},
       },

@@ -158,6 +158,10 @@ export class Connection implements Output {
     this.#opened(time).gap(from, bytes, offset, time)
   }
 
+  cut(from: Side, bytes: number, offset: number, time: Time): void {
+    this.#opened(time).cut(from, bytes, offset, time)
+  }
+
   repeated(from: Side): void {
     this.#sink?.repeated(from)
   }

@@ -5,6 +5,8 @@ import type { Side, Time } from "../events.js"
 export interface Output {
   data(from: Side, bytes: Uint8Array, offset: number, time: Time): void
   gap(from: Side, bytes: number, offset: number, time: Time): void
+  /** Like `gap`, of bytes at the end of a packet that was cut to a snap length. */
+  cut(from: Side, bytes: number, offset: number, time: Time): void
   /** The direction has ended with a FIN. */
   end(from: Side, time: Time): void
   /** A segment has data that was there before. */
@@ -239,7 +241,7 @@ export class Reassembly {
   #pass({ bytes, cut, fin, offset, time }: Piece): void {
     this.#due += bytes.length + cut + Number(fin)
     if (bytes.length > 0) this.#output.data(this.#from, bytes, offset, time)
-    if (cut > 0 && !this.#ended) this.#output.gap(this.#from, cut, offset + bytes.length, time)
+    if (cut > 0 && !this.#ended) this.#output.cut(this.#from, cut, offset + bytes.length, time)
     if (!fin) return
     this.stop()
     this.#output.end(this.#from, time)

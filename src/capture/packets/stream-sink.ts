@@ -32,6 +32,10 @@ export interface StreamSink {
    * after them or, if there are none, of the packet that shows the gap.
    */
   gap(from: Side, bytes: number, offset: number, time: Time): void
+  /**
+   * Does the same for bytes at the end of a packet that was cut to a snap length.
+   */
+  cut(from: Side, bytes: number, offset: number, time: Time): void
   /** Reports a segment whose data was there before: it was sent again, or recorded twice. */
   repeated(from: Side): void
   /** Reports who ended the connection, and how, before the ends of its sides. */

@@ -118,6 +118,8 @@ export class Direction implements Holder {
 
   #search: FrameSearch | undefined
   #searchOffset = 0
+  /** Whether it was reported before why frames have to be searched. */
+  #searchIsTold = false
 
   #ended = false
 
@@ -161,16 +163,19 @@ export class Direction implements Holder {
     this.#find(this.#search, false)
   }
 
-  gap(bytes: number, offset: number, time: Time): void {
-    this.#lose(bytes, offset, time)
+  /** Takes note of missing bytes. If it `isTold` already why they are missing, they are not reported. */
+  gap(bytes: number, offset: number, time: Time, isTold = false): void {
+    this.#lose(bytes, offset, time, isTold)
     this.#count(time)
   }
 
-  #lose(bytes: number, offset: number, time: Time): void {
+  #lose(bytes: number, offset: number, time: Time, isTold: boolean): void {
     if (this.#search) this.#find(this.#search, true)
     this.#reportNothingFound(time)
     const missing = `${count(bytes)} missing from the capture`
-    const lose = (what: string) => this.#error("ERR_CAPTURE_GAP", missing + what, offset, time)
+    const lose = (what: string) => {
+      if (!isTold) this.#error("ERR_CAPTURE_GAP", missing + what, offset, time)
+    }
     if (this.#state === "foreign" || this.#state === "over") return
     this.#handlers.missed(this.#from)
     if (this.#state === "greeting" && this.#greetingBytes >= SIGNATURE_BYTES) {
@@ -192,6 +197,7 @@ export class Direction implements Holder {
     }
     lose(": their content is lost; the start of the next frame is a guess")
     this.#startSearch(offset, 0)
+    this.#searchIsTold = isTold
   }
 
   /** Ends the direction. Returns whether it ends between messages. */
@@ -480,6 +486,7 @@ export class Direction implements Holder {
 
   #startSearch(offset: number, skipped: number): void {
     this.#state = "search"
+    this.#searchIsTold = false
     this.#loseCommand()
     this.#searchOffset = offset
     this.#search ??= new FrameSearch()
@@ -503,7 +510,7 @@ export class Direction implements Holder {
         }
         this.#state = "frames"
         this.#handlers.framesFound()
-        if (search.skipped > 0) {
+        if (search.skipped > 0 && !this.#searchIsTold) {
           const message = `${count(search.skipped)} skipped up to the first frame that could be found`
           this.#error("ERR_CAPTURE_UNREADABLE", message, this.#searchOffset, search.next().time)
         }
@@ -519,7 +526,7 @@ export class Direction implements Holder {
   /** Reports that a search found no more frames. */
   #reportNothingFound(time: Time): void {
     const skipped = this.#state === "search" ? (this.#search?.skipped ?? 0) : 0
-    if (skipped === 0) return
+    if (skipped === 0 || this.#searchIsTold) return
     const message = `${count(skipped)} skipped: no frame was found in them`
     this.#error("ERR_CAPTURE_UNREADABLE", message, this.#searchOffset, time)
   }

@@ -42,7 +42,8 @@ const SMALL_BYTES = 1024
 const PEEK_BYTES = 16
 /** Longer commands are allowed, but far too rare to be evidence. */
 const LIKELY_COMMAND_MAX_BYTES = 64 * 1024
-const LENGTH_MAX_BYTES = 2 ** 40
+/** Longer frames are allowed, but far too rare, while other protocols are full of such numbers. */
+const LENGTH_MAX_BYTES = 2 ** 32
 const DICTIONARY_PART_MAX_BYTES = SENTINEL_BYTES + DICTIONARY_MAX_BYTES
 
 type Verdict = "frames" | "no frames" | "unknown"

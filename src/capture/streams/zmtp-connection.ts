@@ -37,6 +37,9 @@ const PROPERTY_BYTES = 200
 const EVENT_BYTES = 450
 const PART_BYTES = 150
 
+/** Errors that are kept until a connection is announced. */
+const HELD_MAX = 16
+
 /** Settings and limits that all connections of a capture share. */
 export interface CaptureContext {
   instance: Instance
@@ -47,6 +50,8 @@ export interface CaptureContext {
   /** Returns the number of the next connection. */
   nextId(): number
   memory: SharedMemory
+  /** What was reported for the whole capture, and is not repeated: that packets were cut. */
+  told: { isCut: boolean }
   /** Reports, once for the current chunk, that an event of this connection is left out. */
   leaveOut(connection: CaptureConnection, from: Side | undefined, time: Time, offset: number): void
   /** Set if only the places of secrets are of interest, not the messages. */
@@ -79,6 +84,8 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
   #end: ConnectionEnd | undefined
   /** The public object; undefined until the connection looks like ZMTP. */
   #connection: Mutable<CaptureConnection> | undefined
+  /** Errors after the first frame was found, until it is whole. */
+  #held: CaptureError[] | undefined
   /** Whether a whole greeting or a frame was read. */
   #isKnown = false
   /** Bytes taken from the allowances of the context. */
@@ -115,6 +122,17 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
 
   gap(from: Side, bytes: number, offset: number, time: Time): void {
     this.#directions[from].gap(bytes, offset, time)
+  }
+
+  cut(from: Side, bytes: number, offset: number, time: Time): void {
+    const { told } = this.#context
+    const isTold = this.isAnnounced
+    if (isTold && !told.isCut) {
+      told.isCut = true
+      const message = `packets were cut when they were recorded, this one by ${bytes} bytes, so messages are lost here and wherever that happened: record whole packets, as tcpdump -s 0 and Wireshark without a limit do`
+      this.error({ code: "ERR_CAPTURE_GAP", message, time, from, offset })
+    }
+    this.#directions[from].gap(bytes, offset, time, isTold)
   }
 
   repeated(from: Side): void {
@@ -162,9 +180,11 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
     this.#announce()
   }
 
+  // Other protocols have such bytes as well: OpenFlow's, for example, where they seem to begin a large
+  // message. So the connection is announced with the first whole frame, and errors wait for it.
   framesFound(): void {
     this.#isKnown = true
-    this.#announce()
+    this.#held ??= []
   }
 
   greeting(from: Side, bytes: Uint8Array, time: Time, offset: number): void {
@@ -364,7 +384,10 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
 
   error(error: CaptureError): void {
     const connection = this.#connection
-    if (!connection) return
+    if (!connection) {
+      if (this.#held && this.#held.length < HELD_MAX) this.#held.push(error)
+      return
+    }
     const { pending } = this.#context.memory
     if (pending.isUsedUp) {
       this.#context.leaveOut(connection, error.from, error.time, error.offset)
@@ -395,6 +418,8 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
     this.#context.emit({ type: "connection", connection, time: this.#tcp.time })
     this.#directions.client.describeForeign()
     this.#directions.server.describeForeign()
+    for (const error of this.#held ?? []) this.error(error)
+    this.#held = undefined
     return connection
   }
 
