@@ -288,7 +288,7 @@ describe("--json", async () => {
       mechanism: "NULL",
       asServer: false,
       socketType: "PULL",
-      identity: { text: "" },
+      identity: null,
       properties: {},
     })
     expect(typed("command").at(-1)).toMatchObject({
