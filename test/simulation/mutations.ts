@@ -574,8 +574,8 @@ export const mutations: readonly Mutation[] = [
       },
       {
         file: CIPHER,
-        from: "  sealTo(frames: Uint8Array, sealed: Uint8Array, start: number): void {\n",
-        to: "  sealTo(frames: Uint8Array, sealed: Uint8Array, start: number): void {\n    this.#cipher.close()\n    this.#cipher = (this as any).again()\n",
+        from: "  #append(pieces: readonly Uint8Array[]): void {\n",
+        to: "  #append(pieces: readonly Uint8Array[]): void {\n    this.#cipher.close()\n    this.#cipher = (this as any).again()\n",
       },
     ],
   },
