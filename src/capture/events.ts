@@ -105,6 +105,7 @@ export type CaptureTraffic = Traffic
 
 /** Encrypted traffic of a connection in one direction. */
 export interface EncryptedTraffic {
+  /** MESSAGE commands: parts of messages, subscriptions and other commands. */
   messages: number
   /** Bytes of the commands, without frame headers. */
   bytes: number
@@ -148,6 +149,7 @@ export interface CaptureConnection {
 export interface ConnectionEnd {
   /** Who ended it: the first to send a FIN or an RST. */
   by: Side
+  /** The flag of TCP with which it did. */
   how: "FIN" | "RST"
   /** Whether a message, or the greeting, was not complete. */
   inMessage: boolean
