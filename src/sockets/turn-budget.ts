@@ -8,7 +8,7 @@ const OPERATIONS_MAX = 512
  * Milliseconds after which a turn ends in any case, because `OPERATIONS_MAX` large messages take long.
  * The clock is read every `POLL_BYTES`.
  */
-const TURN_MAX_MS = 1
+const TURN_MAX_MS = 0.5
 const POLL_BYTES = 128 * 1024
 
 /**
