@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "crypto_core_hsalsa20.h"
+#include "crypto_onetimeauth_poly1305.h"
 #include "crypto_scalarmult_curve25519.h"
 #include "crypto_stream_salsa20.h"
 #include "crypto_verify_16.h"
@@ -11,7 +12,6 @@
 
 #include "../bytes.h"
 #include "../zmtp.h"
-#include "poly1305.h"
 
 #define BLOCK_BYTES 64u
 /* libsodium makes four blocks of the key stream at once in less time than two, with SIMD. */
@@ -34,7 +34,7 @@ _Static_assert(NAME_BYTES + ZL_COUNTER_BYTES + ZL_MAC_BYTES == ZL_MESSAGE_HEAD_B
 
 /* A box under way. */
 typedef struct {
-  poly1305 mac;
+  crypto_onetimeauth_poly1305_state mac;
   uint8_t key[ZL_KEY_BYTES];
   uint8_t counter[ZL_COUNTER_BYTES];
   /* The last bytes of the key stream up to `end`, those before `position` of them used. */
@@ -63,7 +63,7 @@ static void box_begin(box *b, const uint8_t *key, const uint8_t *counter, uint64
   memcpy(b->counter, counter, ZL_COUNTER_BYTES);
   b->position = 0;
   read_stream(b, length > WIDE_BYTES ? WIDE_BYTES : MAC_KEY_BYTES + length);
-  poly1305_begin(&b->mac, b->stream + WIDE_BYTES - b->end);
+  crypto_onetimeauth_poly1305_init(&b->mac, b->stream + WIDE_BYTES - b->end);
   b->position = MAC_KEY_BYTES;
 }
 
@@ -103,18 +103,18 @@ static void box_cross(box *b, const uint8_t *from, uint32_t length, uint8_t *to)
 
 static void box_seal(box *b, const uint8_t *plain, uint32_t length, uint8_t *target) {
   box_cross(b, plain, length, target);
-  poly1305_add(&b->mac, target, length);
+  crypto_onetimeauth_poly1305_update(&b->mac, target, length);
 }
 
 static void box_end(box *b, uint8_t *mac) {
-  poly1305_end(&b->mac, mac);
+  crypto_onetimeauth_poly1305_final(&b->mac, mac);
   sodium_memzero(b, sizeof *b);
 }
 
 /* Compares the MAC of what was read with the one that was received. */
 static int32_t box_verify(box *b, const uint8_t *mac) {
   uint8_t expected[ZL_MAC_BYTES];
-  poly1305_end(&b->mac, expected);
+  crypto_onetimeauth_poly1305_final(&b->mac, expected);
   const int different = crypto_verify_16(mac, expected);
   sodium_memzero(expected, sizeof expected);
   return different ? ZL_E_FORGED : 0;
@@ -123,7 +123,7 @@ static int32_t box_verify(box *b, const uint8_t *mac) {
 /* Opens a box whose MAC is elsewhere. Nothing is written if it is forged. */
 static int32_t box_open(box *b, const uint8_t *mac, const uint8_t *sealed, uint32_t length,
                         uint8_t *target) {
-  poly1305_add(&b->mac, sealed, length);
+  crypto_onetimeauth_poly1305_update(&b->mac, sealed, length);
   const int32_t result = box_verify(b, mac);
   if (result == 0) box_cross(b, sealed, length, target);
   sodium_memzero(b, sizeof *b);
@@ -240,7 +240,7 @@ static int32_t seal_whole(zl_cipher *cipher, uint8_t flags, const uint8_t *body,
   uint8_t *sealed = target + head;
   box_cross(&b, &flags, 1, sealed);
   box_cross(&b, body, length, sealed + 1);
-  poly1305_add(&b.mac, sealed, (size_t)length + 1);
+  crypto_onetimeauth_poly1305_update(&b.mac, sealed, (size_t)length + 1);
   box_end(&b, sealed - ZL_MAC_BYTES);
   return head + 1 + (int32_t)length;
 }
@@ -355,7 +355,7 @@ int32_t zl_unseal_begin(zl_cipher *cipher, const uint8_t *head) {
 }
 
 void zl_unseal_piece(uint8_t *piece, uint32_t length) {
-  poly1305_add(&large.mac, piece, length);
+  crypto_onetimeauth_poly1305_update(&large.mac, piece, length);
   box_cross(&large, piece, length, piece);
 }
 
