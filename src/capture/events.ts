@@ -156,7 +156,15 @@ export interface ConnectionEnd {
 }
 
 /** An event of a capture. Events come in the order of the packets. */
-export type CaptureEvent =
+export type CaptureEvent = SomeEvent & {
+  /**
+   * The number in the file, from 1, of the packet that completed it; undefined for the bytes of one
+   * side of a connection, which have no packets.
+   */
+  packet?: number | undefined
+}
+
+type SomeEvent =
   /** A new connection. The time is that of its first packet. */
   | { type: "connection"; connection: CaptureConnection; time: Time }
   /** A greeting, and later the same handshake with the properties of READY. */

@@ -39,7 +39,7 @@ export class CaptureReader {
       budgetBytes: checkBudget(maxMessageSize),
       dictionary: dictionary === undefined ? undefined : checkDictionary(dictionary),
       instance: loadInstanceSync(wasm),
-      emit: (event) => this.#events.push(event),
+      emit: (event) => this.#emit(event),
       nextId: () => ++id,
       memory: this.#memory,
       told: { isCut: false },
@@ -57,7 +57,7 @@ export class CaptureReader {
         this.#connections.add(connection)
         return connection
       },
-      (error) => this.#events.push({ type: "error", connection: undefined, error }),
+      (error) => this.#emit({ type: "error", connection: undefined, error }),
       files,
     )
   }
@@ -139,6 +139,11 @@ export class CaptureReader {
   /** Calls `close`, for `using`. */
   [Symbol.dispose](): void {
     this.close()
+  }
+
+  #emit(event: CaptureEvent): void {
+    event.packet = this.#streams.packets || undefined
+    this.#events.push(event)
   }
 
   #checkOpen(): void {

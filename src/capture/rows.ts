@@ -2,6 +2,28 @@
 import type { CaptureEvent, CaptureMessage, Handshake, Side } from "./events.js"
 import { endText } from "./summary.js"
 
+/** The columns of rows, in order. The page has one more before them, with the number of the row. */
+export const COLUMNS = {
+  time: { name: "Time", title: "Seconds since the first event" },
+  packet: { name: "Packet", title: "Number in the file of the packet that completed it" },
+  connection: { name: "Conn", title: "Number of the connection" },
+  from: { name: "", title: "From: → from the client, ← from the server" },
+  form: { name: "Form", title: "Form of the parts, or what else it is" },
+  parts: { name: "Parts", title: "Number of parts" },
+  plain: { name: "Plain", title: "Size of the plaintext" },
+  wire: { name: "Wire", title: "Size on the wire" },
+  ratio: { name: "Ratio", title: "Plaintext by bytes on the wire" },
+  content: { name: "Content", title: "The beginning of the content" },
+} as const
+
+export type ColumnName = keyof typeof COLUMNS
+
+/** Formats the ratio of plaintext to wire bytes in at most 6 characters, as it is at most 255. */
+export function ratioText(plainBytes: number, wireBytes: number): string {
+  const times = plainBytes / wireBytes
+  return `${times.toFixed(times < 100 ? 2 : 1)}×`
+}
+
 /** Returns whether an event has a row: not a READY's handshake, whose command has one. */
 export const hasRow = (event: CaptureEvent): boolean =>
   event.type !== "handshake" || event.handshake.identity === undefined

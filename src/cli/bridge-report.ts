@@ -1,6 +1,7 @@
 import { getSystemErrorMap } from "node:util"
 import type { BridgeHandlers, BridgeSpec, Joined } from "../bridge/bridge.js"
 import { Totals } from "../bridge/totals.js"
+import { printableJson } from "../capture/printable.js"
 import { ProtocolError } from "../codec/errors.js"
 import type { Settings } from "../codec/options.js"
 import { setInterval } from "../codec/runtime.js"
@@ -9,7 +10,6 @@ import { isLz4 } from "../transport/endpoint.js"
 import { adviceOn } from "./bridge-advice.js"
 import type { BridgeState } from "./bridge-metrics.js"
 import { count, printLine } from "./output.js"
-import { printableJson } from "./terminal-text.js"
 
 /** Seconds between two looks at how much compression saves. */
 const ADVICE_SECONDS = 5

@@ -1,5 +1,6 @@
 import { decodeFrames } from "../capture/decode-frames.js"
 import type { CapturePart, PartKind } from "../capture/events.js"
+import { printableJson, utf8 } from "../capture/printable.js"
 import { describeCommand, withoutPassword } from "../capture/streams/describe-command.js"
 import { greetingHandshake } from "../capture/streams/handshake.js"
 import { kindOf, shippedIn } from "../capture/streams/messages.js"
@@ -21,7 +22,7 @@ import { InputError, UsageError } from "./errors.js"
 import { parseHex } from "./hex.js"
 import { readStart } from "./input.js"
 import { count, printResult } from "./output.js"
-import { cutTo, printableJson, utf8 } from "./terminal-text.js"
+import { cutTo } from "./terminal-text.js"
 
 export const usage = `usage: zeromq-lz4 decode [options] HEX
 

@@ -7,10 +7,10 @@ import {
   transportText,
   unreadText,
 } from "../capture/summary.js"
+import { dateTime } from "../capture/times.js"
 import { visible } from "../capture/visible.js"
 import type { Traffic } from "../codec/traffic.js"
 import type { Summary } from "./inspect-tally.js"
-import { isoTime } from "./inspect-time.js"
 import { count } from "./output.js"
 import { cutTo } from "./terminal-text.js"
 
@@ -18,12 +18,12 @@ import { cutTo } from "./terminal-text.js"
 const TYPE_MAX_COLUMNS = 20
 
 /** Formats a summary as lines of text. The last one is the total. */
-export function summaryText(summary: Summary): string[] {
+export function summaryText(summary: Summary, utc = false): string[] {
   const { connections, connectionCount, matchingConnections, tcpConnections } = summary
   const { rows, matching, traffic, errors } = summary
   const others = [refusedText(summary.refused), unreadText(summary.unread)].filter(Boolean)
   if (connectionCount === 0) return [noConnections(tcpConnections), ...others]
-  const lines = [`${count(connectionCount, "connection")}${period(summary)}`]
+  const lines = [`${count(connectionCount, "connection")}${period(summary, utc)}`]
   if (matching < rows) lines.push(matchingText(summary))
   for (const connection of connections) lines.push(...connectionText(connection))
   const more = (matchingConnections ?? connectionCount) - connections.length
@@ -45,13 +45,12 @@ function noConnections(tcpConnections: number): string {
   return `${no}, among ${count(tcpConnections, "TCP connection")}`
 }
 
-function period({ start, end }: Summary): string {
-  const first = isoTime(start)
-  const last = isoTime(end)
-  if (start === undefined || end === undefined || !first || !last) return ""
-  const [date, time] = first.slice(0, -"fffZ".length).split("T")
+function period({ start, end }: Summary, utc: boolean): string {
+  const first = dateTime(start, utc)
+  if (start === undefined || end === undefined || !first || !dateTime(end, utc)) return ""
   // The difference is small enough for a number.
-  return `, ${(Number(end - start) / 1e9).toFixed(3)} s from ${date} ${time} UTC on`
+  const seconds = (Number(end - start) / 1e9).toFixed(3)
+  return `, ${seconds} s from ${first.slice(0, -"nnn".length)}${utc ? " UTC" : ""} on`
 }
 
 function connectionText(connection: ConnectionSummary): string[] {

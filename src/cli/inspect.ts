@@ -8,13 +8,14 @@ import {
   CaptureReader,
   placeOf,
 } from "../capture/index.js"
+import { jsonRow } from "../capture/json-rows.js"
 import { hasRow } from "../capture/rows.js"
 import { parse, wholeNumber } from "./args.js"
 import { readDictionary } from "./dictionary.js"
 import { captureError, DamagedInput, InputError, UsageError } from "./errors.js"
 import { filterOf } from "./filter.js"
 import { matchingFiles, nameOf, readChunks } from "./input.js"
-import { jsonRow, jsonSummary } from "./inspect-json.js"
+import { jsonSummary } from "./inspect-json.js"
 import { summaryText } from "./inspect-summary.js"
 import { tableHeader, tableRow } from "./inspect-table.js"
 import { type Summary, Tally } from "./inspect-tally.js"
@@ -33,6 +34,10 @@ time. In a name, * and ? stand for any characters.
       --json                    prints rows and summary as JSON, one object per line: see
                                 docs/inspect.md
       --filter EXPR             shows only rows that match; can be given more than once
+  -n, --count COUNT             ends after this number of rows
+      --last COUNT              prints the last rows only, at the end
+      --full                    prints the whole content of messages
+      --utc                     times in UTC, and not local ones, also in EXPR
       --dictionary FILE         a dictionary that was sent before the capture began
       --all                     all connections in the summary, not the first 100 (--json: 10000),
                                 and not only those with matching rows
@@ -51,12 +56,17 @@ capture.`
 
 /** Width of a line without a terminal. */
 const NO_TERMINAL_COLUMNS = 200
+/** The same with --full: a string cannot be much longer than the bytes of so many columns in hexadecimal. */
+const FULL_COLUMNS = 4 << 20
 
 /**
  * The same limit as in the inspector's page: a small file can declare a message of gigabytes, or
  * contain one compressed by gzip.
  */
 const MESSAGE_MAX_BYTES = 256 << 20
+
+/** Characters of rows that --last keeps. */
+const KEPT_MAX_CHARS = 256 << 20
 
 /** An output format for rows and the summary. */
 interface Format {
@@ -77,30 +87,36 @@ const json: Format = {
   onlyMatching: false,
   header: "",
   hasRow: () => true,
-  row: jsonRow,
+  row: (event) => jsonRow(event, base64),
   summary: jsonSummary,
 }
 
-const table: Format = {
-  maxConnections: 100,
-  onlyMatching: true,
-  header: `${tableHeader}\n`,
-  hasRow,
-  row: (event) =>
-    tableRow(event, {
-      columns: process.stdout.columns ?? NO_TERMINAL_COLUMNS,
-      colour: process.stdout.isTTY && process.stdout.hasColors(),
-    }),
-  summary: (summary) => [...(summary.matching > 0 ? [""] : []), ...summaryText(summary)],
+function table(utc: boolean, full: boolean): Format {
+  const columns = () => (full ? FULL_COLUMNS : (process.stdout.columns ?? NO_TERMINAL_COLUMNS))
+  return {
+    maxConnections: 100,
+    onlyMatching: true,
+    header: `${tableHeader({ columns: columns(), utc })}\n`,
+    hasRow,
+    row: (event) => tableRow(event, { columns: columns(), colour: wantsColour(), utc }),
+    summary: (summary) => [...(summary.matching > 0 ? [""] : []), ...summaryText(summary, utc)],
+  }
+}
+
+/** Returns whether rows have colours: as the environment says, or else if a terminal shows them. */
+function wantsColour(): boolean {
+  const { FORCE_COLOR, NO_COLOR } = process.env
+  if (FORCE_COLOR !== undefined) return !["0", "false"].includes(FORCE_COLOR)
+  return !NO_COLOR && process.stdout.isTTY && process.stdout.hasColors()
 }
 
 export async function inspect(args: string[]): Promise<void> {
-  const { files, open, html, format, filter, dictionary, options } = inspectArgs(args)
+  const { files, open, html, format, filter, shown, dictionary, options } = inspectArgs(args)
   const [file] = files as [string]
   if (open) return openPage(file, dictionary)
   if (html !== undefined) return savePage(html, file, dictionary)
   try {
-    await report(files, format, filter, options)
+    await report(files, format, filter, shown, options)
   } catch (error) {
     if (!(error instanceof OutputClosed)) throw error
   }
@@ -113,6 +129,10 @@ function inspectArgs(args: string[]) {
     options: {
       json: { type: "boolean" },
       all: { type: "boolean" },
+      utc: { type: "boolean" },
+      full: { type: "boolean" },
+      count: { type: "string", short: "n" },
+      last: { type: "string" },
       filter: { type: "string", multiple: true },
       dictionary: { type: "string" },
       "max-message-size": { type: "string" },
@@ -136,7 +156,10 @@ function inspectArgs(args: string[]) {
     throw new UsageError(
       `--max-message-size is -1 for no limit, or in bytes; got ${maxMessageSize}`,
     )
-  const format = values.json ? json : table
+  const format = values.json ? json : table(values.utc === true, values.full === true)
+  if (values.json && values.full) throw new UsageError("--json prints full content without --full")
+  if (values.count !== undefined && values.last !== undefined)
+    throw new UsageError("-n and --last exclude each other")
   const dictionary = named === undefined ? undefined : { file: named, bytes: readDictionary(named) }
   return {
     files,
@@ -147,7 +170,11 @@ function inspectArgs(args: string[]) {
       ...format,
       ...(values.all && { maxConnections: Number.POSITIVE_INFINITY, onlyMatching: false }),
     },
-    filter: filterOf(values.filter),
+    filter: filterOf(values.filter, values.utc),
+    shown: {
+      first: rowCount("-n", values.count) ?? Number.POSITIVE_INFINITY,
+      last: rowCount("--last", values.last),
+    },
     options: {
       maxMessageSize,
       ...(dictionary && { dictionary: dictionary.bytes }),
@@ -155,11 +182,26 @@ function inspectArgs(args: string[]) {
   }
 }
 
+/** Which of the matching rows are printed. */
+interface Shown {
+  /** The number of the first rows, after which nothing more is read. */
+  first: number
+  /** The number of the last rows; undefined if rows are printed as they are read. */
+  last: number | undefined
+}
+
+function rowCount(option: string, value: string | undefined): number | undefined {
+  const rows = wholeNumber(option, value)
+  if (rows !== undefined && rows < 1) throw new UsageError(`${option} is 1 or more; got ${rows}`)
+  return rows
+}
+
 /** Prints the content of the files until they end, or the user stops it. */
 async function report(
   files: readonly string[],
   format: Format,
   filter: CaptureFilter | undefined,
+  shown: Shown,
   options: CaptureOptions,
 ): Promise<void> {
   const stop = new AbortController()
@@ -171,6 +213,24 @@ async function report(
   const output = new Output(process.stdout, () => process.stdout.isTTY && progress.clear())
   const tally = new Tally(format.maxConnections, filter !== undefined && format.onlyMatching)
   let begun = false
+  let kept: string[] = []
+  let keptChars = 0
+
+  async function print(row: string): Promise<void> {
+    await output.add(begun ? `${row}\n` : `${format.header}${row}\n`)
+    begun = true
+  }
+
+  /** Keeps a row until the end, if it may be among the last. */
+  function keep(row: string, last: number): void {
+    kept.push(row)
+    keptChars += row.length
+    // Now and then, because this moves all of them.
+    if (kept.length < 2 * last && keptChars < KEPT_MAX_CHARS) return
+    kept = kept.slice(-last)
+    while (kept.length > 1 && charsOf(kept) > KEPT_MAX_CHARS) kept = kept.slice(kept.length >> 1)
+    keptChars = charsOf(kept)
+  }
 
   async function show(events: readonly CaptureEvent[]): Promise<void> {
     for (const event of events) {
@@ -179,8 +239,11 @@ async function report(
       tally.add(event, matches, isRow)
       if (!isRow || !matches) continue
       const row = format.row(event)
-      await output.add(begun ? `${row}\n` : `${format.header}${row}\n`)
-      begun = true
+      if (shown.last === undefined) await print(row)
+      else keep(row, shown.last)
+      if (tally.matching < shown.first) continue
+      stop.abort()
+      break
     }
     await output.flush()
   }
@@ -216,6 +279,7 @@ async function report(
     reader.close()
     for (const source of chunks) await source.return(undefined)
   }
+  for (const row of shown.last === undefined ? [] : kept.slice(-shown.last)) await print(row)
   const { tcpConnections, unread, refused } = reader
   for (const line of format.summary(tally.summary(tcpConnections, unread, refused)))
     await output.add(`${line}\n`)
@@ -229,3 +293,9 @@ async function report(
 
 /** Returns which of the files an error is about. */
 const fileOf = (error: unknown): number => (error instanceof CaptureFormatError ? error.file : 0)
+
+const charsOf = (rows: readonly string[]): number =>
+  rows.reduce((sum, { length }) => sum + length, 0)
+
+const base64 = ({ buffer, byteOffset, byteLength }: Uint8Array): string =>
+  Buffer.from(buffer, byteOffset, byteLength).toString("base64")

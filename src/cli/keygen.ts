@@ -1,10 +1,10 @@
 import { closeSync, existsSync, fchmodSync, openSync, rmSync, writeSync } from "node:fs"
+import { printableJson } from "../capture/printable.js"
 import { formatKey } from "../curve/keys.js"
 import { parse } from "./args.js"
 import { loadCurve, PUBLIC_KEY, SECRET_KEY } from "./curve-keys.js"
 import { fileError, InputError, UsageError } from "./errors.js"
 import { printResult } from "./output.js"
-import { printableJson } from "./terminal-text.js"
 
 export const usage = `usage: zeromq-lz4 keygen [options]
 

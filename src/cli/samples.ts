@@ -2,10 +2,10 @@ import type { CaptureEvent } from "../capture/events.js"
 import type { CaptureFilter } from "../capture/filter/capture-filter.js"
 import { CaptureReader } from "../capture/index.js"
 import { fileType, SIGNATURE_BYTES } from "../capture/packets/file-type.js"
+import { utf8 } from "../capture/printable.js"
 import { DamagedInput, UsageError } from "./errors.js"
 import { nameOf, peek, readChunks, startOf } from "./input.js"
 import { count, printErrorLine } from "./output.js"
-import { utf8 } from "./terminal-text.js"
 
 /** Limits for all files together: bytes, and samples, each of which takes some more memory. */
 const KEPT_MAX_BYTES = 64 << 20

@@ -2,20 +2,8 @@
  * Makes text and bytes of peers and files safe for a terminal. All output to one goes through
  * `visible` or, as JSON, `printableJson`.
  */
-import { replaceInvisible, visible } from "../capture/visible.js"
-
-/** Returns JSON in one line that parses to the same value, with nothing that affects a terminal. */
-export function printableJson(value: unknown): string {
-  return replaceInvisible(JSON.stringify(value), escapedInJson)
-}
-
-/** Escapes a character in UTF-16, as JSON does: above U+FFFF it takes two escapes. */
-function escapedInJson(character: string): string {
-  let escapes = ""
-  for (let i = 0; i < character.length; i++)
-    escapes += `\\u${character.charCodeAt(i).toString(16).padStart(4, "0")}`
-  return escapes
-}
+import { utf8 } from "../capture/printable.js"
+import { visible } from "../capture/visible.js"
 
 const ASCII = /^[ -~]*$/
 const NO_COLUMN = /^[\p{Mn}\p{Me}]$/u
@@ -78,15 +66,4 @@ function characterEnd(bytes: Uint8Array, end: number): number {
   let at = Math.min(end, bytes.length)
   while (at > end - MAX_UTF8_BYTES && ((bytes[at] ?? 0) & 0xc0) === 0x80) at--
   return at
-}
-
-const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
-
-/** Decodes UTF-8; undefined if the bytes are not valid. */
-export function utf8(bytes: Uint8Array): string | undefined {
-  try {
-    return UTF8.decode(bytes)
-  } catch {
-    return undefined
-  }
 }

@@ -71,6 +71,8 @@ export class CaptureIndex {
   readonly #forms = new Column(Uint8Array)
   readonly #connection = new Column(Uint32Array)
   readonly #time = new Column(Float64Array)
+  /** 0 if the file has no packets. */
+  readonly #packet = new Column(Uint32Array)
   readonly #parts = new Column(Uint32Array)
   readonly #plainBytes = new Column(Float64Array)
   readonly #wireBytes = new Column(Float64Array)
@@ -109,6 +111,7 @@ export class CaptureIndex {
     const row = this.#rowEvents.take(event)
     if (row?.type === "message") this.#addMessage(row.connection, row.message)
     else if (row) this.#addSaid(row)
+    if (row) this.#packet.push(event.packet ?? 0)
     return row
   }
 
@@ -132,6 +135,7 @@ export class CaptureIndex {
       kind,
       from: this.from(index),
       connection: this.connectionId(index),
+      packet: this.packet(index),
       time: Number.isNaN(time) ? undefined : time,
       forms: said ? [UTF8.decode(pieces[0])] : this.forms(index),
       parts: this.#parts.get(index),
@@ -163,6 +167,10 @@ export class CaptureIndex {
 
   connectionId(index: number): number {
     return this.#connection.get(index)
+  }
+
+  packet(index: number): number | undefined {
+    return this.#packet.get(index) || undefined
   }
 
   /** Returns nanoseconds since `origin`; NaN if the file does not say. */

@@ -25,6 +25,30 @@ export class ConnectionList {
       const id = Number(item.dataset.id)
       this.#options.onChoose(id === this.#chosen ? undefined : id)
     })
+    list.addEventListener("focusin", ({ target }) => this.#reach(target as HTMLElement))
+    list.addEventListener("keydown", (event) => this.#onKey(event))
+  }
+
+  /** Moves between connections, of which Tab reaches only one: there may be hundreds. */
+  #onKey(event: KeyboardEvent): void {
+    const items = [...this.#list.querySelectorAll<HTMLElement>("[data-id]")]
+    const at = items.indexOf(event.target as HTMLElement)
+    const targets: Record<string, number> = {
+      ArrowDown: at + 1,
+      ArrowUp: at - 1,
+      Home: 0,
+      End: items.length - 1,
+    }
+    const target = targets[event.key]
+    if (target === undefined || at < 0) return
+    event.preventDefault()
+    items[target]?.focus()
+  }
+
+  /** Makes an item the one that Tab reaches. */
+  #reach(item: HTMLElement | undefined): void {
+    for (const other of this.#list.querySelectorAll<HTMLElement>("[data-id]"))
+      other.tabIndex = other === item ? 0 : -1
   }
 
   show(connections: readonly ShownConnection[], total: number, chosen: number | undefined): void {
@@ -44,6 +68,8 @@ export class ConnectionList {
           `${count(total - connections.length)} more are not listed; filter for them with connection=NUMBER.`,
         ),
       )
+    const reached = focused ?? String(chosen)
+    this.#reach(items.find(({ dataset }) => dataset.id === reached) ?? items[0])
     if (focused) items.find(({ dataset }) => dataset.id === focused)?.focus()
   }
 }

@@ -25,12 +25,7 @@ export class ContentSearch {
   /** Tests the rows of the next piece, if the first reading has come as far. */
   async step(first: Reading): Promise<void> {
     if (this.#reading.steps === first.steps) return
-    try {
-      await this.#reading.step((events) => this.#test(events))
-    } catch (error) {
-      // Where the first reading failed, which the page shows, this one does too.
-      if (this.#reading.steps < first.steps) throw error
-    }
+    await this.#reading.repeat(first.steps, (events) => this.#test(events))
   }
 
   close(): void {

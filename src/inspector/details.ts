@@ -1,7 +1,8 @@
 /** The detail pane: one row with all of its parts, each as text, JSON or bytes. */
 import { placeOf } from "../capture/packets/file-place.js"
+import { dateTime } from "../capture/times.js"
 import { append, html, setText } from "./dom.js"
-import { bytes, count, dateTime, plural, ratio, seconds } from "./format.js"
+import { bytes, count, plural, ratio, seconds } from "./format.js"
 import { envelopes, hexDump } from "./hex.js"
 import { jsonTokens } from "./json.js"
 import type { Bytes, Calls, Details, PartDetails } from "./protocol.js"
@@ -48,7 +49,7 @@ export class DetailPane {
   fail(message: string): void {
     this.#details = undefined
     this.#shown++
-    setText(this.#title, "")
+    setText(this.#title, "No row")
     this.#facts.replaceChildren()
     this.#content.replaceChildren(problem(message))
   }
@@ -230,13 +231,12 @@ function titleOf({ row, command, error }: Details): string {
 }
 
 function factsOf({ row, connection, offset, arena }: Details, origin: bigint | undefined): Node[] {
+  const { time: since } = row
+  const time = since === undefined || origin === undefined ? undefined : origin + BigInt(since)
+  const [local, utc] = [false, true].map((utc) => dateTime(time, utc))
   const facts: [string, string | undefined][] = [
-    [
-      "Time",
-      row.time === undefined || origin === undefined
-        ? undefined
-        : dateTime(origin + BigInt(Math.round(row.time))),
-    ],
+    ["Packet", row.packet === undefined ? undefined : count(row.packet)],
+    ["Time", local && (local === utc ? `${utc} UTC` : `${local} (${utc} UTC)`)],
     ["Since the start", row.time === undefined ? undefined : `${seconds(row.time)} s`],
     [
       "Connection",

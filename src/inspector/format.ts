@@ -1,4 +1,5 @@
 /** Formats numbers and times for people. */
+import { ratioText } from "../capture/rows.js"
 
 const whole = new Intl.NumberFormat("en")
 export const count = (number: number): string => whole.format(number)
@@ -28,7 +29,7 @@ export function digits(value: number): string {
 
 /** Formats the ratio of plaintext to wire bytes; a dash if there is no plaintext. */
 export function ratio(plainBytes: number, wireBytes: number): string {
-  return plainBytes === 0 || wireBytes === 0 ? "–" : `${(plainBytes / wireBytes).toFixed(2)}×`
+  return plainBytes === 0 || wireBytes === 0 ? "–" : ratioText(plainBytes, wireBytes)
 }
 
 /** Formats nanoseconds as seconds, to the microsecond. */
@@ -64,16 +65,4 @@ function clock(nanoseconds: number): string {
   return minutes < 60
     ? `${sign}${minutes}:${two(seconds % 60)}`
     : `${sign}${Math.floor(minutes / 60)}:${two(minutes % 60)}:${two(seconds % 60)}`
-}
-
-const MILLISECOND = 1_000_000n
-const LAST_DATE = 8_640_000_000_000_000n
-
-/** Formats nanoseconds since 1970 as date and time in UTC. */
-export function dateTime(time: bigint): string {
-  const milliseconds = time / MILLISECOND
-  if (milliseconds > LAST_DATE || milliseconds < 0n) return `${time} ns since 1970`
-  const [date, clock] = new Date(Number(milliseconds)).toISOString().split("T")
-  const rest = String(time % MILLISECOND).padStart(6, "0")
-  return `${date} ${clock?.replace("Z", rest)} UTC`
 }

@@ -4,9 +4,11 @@ import { CaptureFormatError } from "../capture/index.js"
 import { CaptureIndex } from "./capture-index.js"
 import { ContentSearch } from "./content-search.js"
 import { Opened } from "./opened.js"
-import type { Details, Phase, Row, State } from "./protocol.js"
+import type { Details, Phase, Row, Saved, Sorting, State } from "./protocol.js"
 import { Reading } from "./reading.js"
+import { Saving } from "./saving.js"
 import { chartsOf } from "./series.js"
+import { sorted } from "./sorting.js"
 import { View } from "./view.js"
 
 const STATE_MILLISECONDS = 100
@@ -26,6 +28,9 @@ export class Loading {
   readonly #started = performance.now()
   #view = new View(this.#index, ++views, "")
   #search: ContentSearch | undefined
+  #sorting: Sorting | undefined
+  /** The rows of the view in their order, once it is complete. */
+  #sorted: Uint32Array | undefined
   #mistake: string | undefined
   #opened: Opened | undefined
   /**
@@ -74,6 +79,7 @@ export class Loading {
   filter(text: string): void {
     try {
       this.#view = new View(this.#index, ++views, text)
+      this.#sorted = undefined
       this.#mistake = undefined
     } catch (error) {
       this.#mistake = (error as Error).message
@@ -82,19 +88,51 @@ export class Loading {
     void this.#look()
   }
 
+  sort(sorting: Sorting | undefined): void {
+    this.#sorting = sorting
+    this.#sorted = undefined
+    this.#view.number = ++views
+    this.#reportedAt = 0
+    void this.#look()
+  }
+
+  /** Reads the capture once more, up to where it was read. */
+  async save(form: Saved): Promise<Blob> {
+    const view = this.#view
+    const wanted = new Uint8Array(this.#index.rows)
+    for (let place = 0; place < view.length; place++) wanted[view.at(place)] = 1
+    const saving = new Saving(form, (row) => wanted[row] === 1)
+    const until = this.#first?.steps ?? 0
+    const reading = this.#newReading()
+    try {
+      while (reading.steps < until) {
+        await reading.repeat(until, (events) => saving.add(events))
+        await turn()
+      }
+    } finally {
+      reading.close()
+    }
+    return saving.blob
+  }
+
   rows(view: number, from: number, count: number): Row[] {
     const rows: Row[] = []
     if (view !== this.#view.number) return rows
     for (let i = from; i < Math.min(from + count, this.#view.length); i++)
-      rows.push(this.#index.row(this.#view.at(i)))
+      rows.push(this.#index.row(this.#at(i)))
     return rows
+  }
+
+  /** Returns the index in the capture of a row of the page. */
+  #at(place: number): number {
+    return this.#sorted?.[place] ?? this.#view.at(place)
   }
 
   async details(view: number, place: number): Promise<Details> {
     if (view !== this.#view.number || place >= this.#view.length)
       throw new RangeError("This row is not there any more.")
     const opening = ++this.#openings
-    const opened = await Opened.read(this.#index, this.#unpacked, this.#view.at(place))
+    const opened = await Opened.read(this.#index, this.#unpacked, this.#at(place))
     if (opening === this.#openings) this.#opened = opened
     return opened.details
   }
@@ -150,7 +188,14 @@ export class Loading {
       await turn()
     } while (!this.#view.complete)
     this.#looking = false
+    this.#sort()
     this.#reportSometimes()
+  }
+
+  #sort(): void {
+    if (!this.#sorting || this.#sorted || this.#phase === "reading") return
+    this.#sorted = sorted(this.#index, this.#view, this.#sorting)
+    this.#view.number = ++views
   }
 
   /** Tests some rows. If the filter fails, all rows are shown, and other filters can follow. */

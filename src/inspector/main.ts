@@ -11,7 +11,8 @@ import { listenForDrops } from "./drop.js"
 import { embeddedFile } from "./embedded.js"
 import { bytes, count, duration, plural, ratio } from "./format.js"
 import { Overview } from "./overview.js"
-import type { Bytes, State } from "./protocol.js"
+import { listenForPastes } from "./paste.js"
+import type { Bytes, Saved, State } from "./protocol.js"
 import sample from "./sample.pcap"
 import { Splitter } from "./splitter.js"
 import { Table } from "./table.js"
@@ -39,10 +40,11 @@ const connections = new ConnectionList(byId("connections"), {
   onChoose: (id) => setFilter(id === undefined ? "" : `connection=${id}`),
 })
 
-const table = new Table(byId("table"), byId("spacer"), byId("rows"), {
+const table = new Table(byId("table"), byId("names"), byId("spacer"), byId("rows"), {
   fetch: (view, from, count) => client.call("rows", view, from, count),
   onSelect: () => detailsOpen && openSoon(),
   onOpen: openDetails,
+  onSort: (sorting) => void client.call("sort", sorting),
 })
 
 const details = new DetailPane(byId("title"), byId("facts"), byId("parts"), {
@@ -58,6 +60,7 @@ function open(capture: readonly File[]): void {
   writeAddress()
   files = capture
   state = undefined
+  table.showSorting(undefined)
   closeDetails()
   setText(byId("name"), nameOf(files))
   setTitle(`${nameOf(files)} – zeromq-lz4 inspector`)
@@ -186,6 +189,33 @@ filterBox.addEventListener("keydown", ({ key }) => {
 })
 setText(byId("filter-help"), filterHelp)
 
+// The rows that match
+
+/** Maximum size of what is copied. */
+const COPY_MAX_BYTES = 16 << 20
+
+async function saveRows(form: Saved, extension: string): Promise<void> {
+  save(await client.call("save", form), `${files[0]?.name}.${extension}`)
+}
+
+async function copyRows(): Promise<void> {
+  const content = await client.call("save", "json")
+  if (content.size > COPY_MAX_BYTES)
+    throw new Error(`These rows have ${bytes(content.size)} as JSON, too much to copy: save them.`)
+  await navigator.clipboard.writeText(await content.text())
+}
+
+/** Does what a button says, and shows what goes wrong. */
+function onClick(id: string, work: () => Promise<void>): void {
+  byId(id).addEventListener("click", async () => {
+    setText(byId("saving-mistake"), "")
+    await work().catch((error: Error) => setText(byId("saving-mistake"), error.message))
+  })
+}
+onClick("copy", copyRows)
+onClick("save-json", () => saveRows("json", "jsonl"))
+onClick("save-bodies", () => saveRows("bodies", "bodies"))
+
 // Details
 
 let openTimer = 0
@@ -224,7 +254,11 @@ function closeDetails(): void {
 }
 
 async function download(part: number, which: Bytes, name: string): Promise<void> {
-  const url = URL.createObjectURL(await client.call("download", part, which))
+  save(await client.call("download", part, which), name)
+}
+
+function save(content: Blob, name: string): void {
+  const url = URL.createObjectURL(content)
   const link = document.createElement("a")
   link.href = url
   link.download = name
@@ -281,8 +315,10 @@ function setDictionary(given: typeof dictionary): void {
   if (files.length > 0) open(files)
 }
 
+listenForPastes((text, transport) => client.call("decode", text, transport, dictionary?.bytes))
+
 document.addEventListener("keydown", (event) => {
-  const typing = (event.target as HTMLElement).matches("input:not([type=radio])")
+  const typing = (event.target as HTMLElement).matches("input:not([type=radio]), dialog *")
   if (event.key === "/" && !typing && state) {
     event.preventDefault()
     filterBox.select()

@@ -50,6 +50,13 @@ export class Opened {
         details.command = { name: decode(name), detail: decode(detail) }
         return new Opened(details, body?.length ? [partOf({ plain: body })] : [])
       }
+      case "connection":
+      case "handshake":
+      case "close": {
+        const [name, detail] = index.record(row)
+        details.command = { name: decode(name), detail: decode(detail) }
+        return new Opened(details, [])
+      }
       case "error": {
         const [code, message] = index.record(row)
         details.error = { code: decode(code) as "ERR_CAPTURE_GAP", message: decode(message) }

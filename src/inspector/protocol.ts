@@ -1,5 +1,6 @@
 /** The messages between the page and its worker. */
 import type { CaptureError, PartKind, Side } from "../capture/events.js"
+import type { ColumnName } from "../capture/rows.js"
 import type { ConnectionSummary, SideSummary } from "../capture/summary.js"
 
 export type RowKind =
@@ -19,6 +20,8 @@ export interface Row {
   from: Side | undefined
   /** The id of the connection; 0 for an error of the file itself. */
   connection: number
+  /** The number of the packet that completed it; undefined if the file has none. */
+  packet: number | undefined
   /** Nanoseconds since the capture's first event; undefined if the file does not say. */
   time: number | undefined
   /** The forms of the parts, a command's name, an error's code, or what else it is. */
@@ -91,6 +94,15 @@ export interface ViewState {
   mistake: string | undefined
 }
 
+/** The order of the rows. */
+export interface Sorting {
+  column: ColumnName
+  descending: boolean
+}
+
+/** How rows are saved: as lines of JSON, or the content of messages, one after the other. */
+export type Saved = "json" | "bodies"
+
 export interface Charts {
   /** Start of the first bin, and length of each, in nanoseconds as in Row.time. */
   start: number
@@ -111,7 +123,7 @@ export interface Details {
   offset: number | undefined
   arena: { index: number; messages: number } | undefined
   parts: PartDetails[]
-  /** A command's name and meaning. */
+  /** A command's name and meaning; or what else happened, and more of it in words. */
   command: { name: string; detail: string } | undefined
   /** The error of the row, or the reason why the message cannot be decoded again. */
   error: Pick<CaptureError, "code" | "message"> | undefined
@@ -126,6 +138,24 @@ export interface PartDetails {
   reads: "json" | "text" | "bytes"
 }
 
+/** What was pasted as hexadecimal. */
+export interface Pasted {
+  as: "frames" | "part"
+  bytes: number
+  /** The parts of each message. */
+  messages: PastedPart[][]
+}
+
+export interface PastedPart {
+  kind: PartKind
+  wireBytes: number
+  plainBytes: number | undefined
+  error: string | undefined
+  /** The beginning of its content. */
+  text: string | undefined
+  more: boolean
+}
+
 export type Bytes = "plain" | "wire"
 
 /** The calls that the worker answers. `part` is a part of the newest `details`. */
@@ -138,6 +168,10 @@ export interface Calls {
   ): void
   cancel(): void
   filter(text: string): void
+  /** Sorts the rows, once they are complete; undefined is the order of the capture. */
+  sort(sorting: Sorting | undefined): void
+  /** Returns the rows that match the filter, in the order of the capture. */
+  save(form: Saved): Blob
   rows(view: number, from: number, count: number): Row[]
   /** Returns the details of a row of a view, by its index. */
   details(view: number, index: number): Details
@@ -145,6 +179,8 @@ export interface Calls {
   /** Returns indented JSON, up to a number of characters. */
   json(part: number, characters: number): { text: string; more: boolean }
   download(part: number, which: Bytes): Blob
+  /** Decodes bytes in hexadecimal. */
+  decode(text: string, transport: "lz4+tcp" | "tcp", dictionary?: Uint8Array): Pasted
 }
 
 export type Call = keyof Calls

@@ -48,6 +48,18 @@ export class Reading {
     }
   }
 
+  /**
+   * Does the same again as another reading, which has taken `until` steps. What its last one threw, which
+   * the page shows, is not thrown again.
+   */
+  async repeat(until: number, take: (events: readonly CaptureEvent[]) => void): Promise<void> {
+    try {
+      await this.step(take)
+    } catch (error) {
+      if (this.steps < until) throw error
+    }
+  }
+
   async #read(file: number, take: (events: readonly CaptureEvent[]) => void): Promise<void> {
     const at = this.#places[file]!
     const piece = this.#files[file]!.slice(at, at + READ_BYTES)

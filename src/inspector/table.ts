@@ -1,7 +1,8 @@
 /** The table of rows. Only visible rows are elements, and only nearby ones are in memory. */
+import { COLUMNS, type ColumnName } from "../capture/rows.js"
 import { append, html, setText } from "./dom.js"
 import { bytes, count, ratio, seconds } from "./format.js"
-import type { Row } from "./protocol.js"
+import type { Row, Sorting } from "./protocol.js"
 import { inOneLine } from "./readable.js"
 
 /** The height in style.css. */
@@ -21,10 +22,14 @@ interface Options {
   onSelect(): void
   /** The selected row is to be shown in full. */
   onOpen(): void
+  /** The rows are to be sorted; undefined is the order of the capture. */
+  onSort(sorting: Sorting | undefined): void
 }
 
 export class Table {
   readonly #grid: HTMLElement
+  readonly #names: HTMLElement
+  #sorting: Sorting | undefined
   readonly #spacer: HTMLElement
   readonly #window: HTMLElement
   readonly #options: Options
@@ -40,10 +45,19 @@ export class Table {
   #frame = 0
 
   /**
-   * @param grid the scrolling element. It contains `spacer`, as tall as all rows, and `window`,
-   * which stays visible.
+   * @param grid the scrolling element. It contains `names`, the header row; `spacer`, as tall as all
+   * rows; and `window`, which stays visible.
    */
-  constructor(grid: HTMLElement, spacer: HTMLElement, window: HTMLElement, options: Options) {
+  constructor(
+    grid: HTMLElement,
+    names: HTMLElement,
+    spacer: HTMLElement,
+    window: HTMLElement,
+    options: Options,
+  ) {
+    this.#names = names
+    for (const column of CELLS) names.append(this.#header(column))
+    grid.setAttribute("aria-colcount", String(CELLS.length))
     this.#grid = grid
     this.#spacer = spacer
     this.#window = window
@@ -54,6 +68,35 @@ export class Table {
     window.addEventListener("click", (event) => this.#onClick(event))
     window.addEventListener("dblclick", () => options.onOpen())
     new ResizeObserver(() => this.#draw()).observe(grid)
+  }
+
+  #header(column: Cell): HTMLElement {
+    const { name, title } = column === "number" ? NUMBER : COLUMNS[column]
+    const button = html("button", { type: "button", title, "aria-label": name || title }, name)
+    button.addEventListener("click", () => this.#sort(column))
+    return html(
+      "span",
+      { role: "columnheader", class: classOf(column), "data-column": column },
+      button,
+    )
+  }
+
+  /** Sorts by a column: first ascending, then descending, then not at all. */
+  #sort(column: Cell): void {
+    const { column: previous, descending } = this.#sorting ?? {}
+    if (column === "number" || (column === previous && descending)) this.#sorting = undefined
+    else this.#sorting = { column, descending: column === previous }
+    this.showSorting(this.#sorting)
+    this.#options.onSort(this.#sorting)
+  }
+
+  showSorting(sorting: Sorting | undefined): void {
+    this.#sorting = sorting
+    for (const header of this.#names.querySelectorAll<HTMLElement>("[data-column]")) {
+      const isSorted = header.dataset.column === sorting?.column
+      if (isSorted) header.ariaSort = sorting?.descending ? "descending" : "ascending"
+      else header.ariaSort = null
+    }
   }
 
   get selected(): number {
@@ -137,7 +180,7 @@ export class Table {
   }
 
   #onKey(event: KeyboardEvent): void {
-    if (event.ctrlKey || event.metaKey || event.altKey) return
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target !== this.#grid) return
     const page = Math.max(1, Math.floor(this.#sight / ROW_HEIGHT) - 1)
     const at = this.#selected
     const targets: Record<string, number> = {
@@ -213,14 +256,19 @@ export class Table {
   }
 }
 
-const CELLS = ["number", "time", "conn", "from", "form", "parts", "plain", "wire", "ratio", "text"]
+type Cell = "number" | ColumnName
+
+const NUMBER = { name: "#", title: "Number of the row: the order of the capture" }
+const CELLS: readonly Cell[] = ["number", ...(Object.keys(COLUMNS) as ColumnName[])]
+// The list of connections has the class of this name.
+const classOf = (cell: Cell): string => (cell === "connection" ? "conn" : cell)
 let lines = 0
 
 function emptyLine(): HTMLElement {
   return html(
     "div",
     { class: "row", role: "row", id: `row-${++lines}` },
-    ...CELLS.map((name) => html("span", { role: "gridcell", class: name })),
+    ...CELLS.map((name) => html("span", { role: "gridcell", class: classOf(name) })),
   )
 }
 
@@ -240,7 +288,7 @@ function fillLine(line: HTMLElement, place: number, row: Row | undefined, select
       for (const child of previewOf(row)) append(cell, child)
     }
   }
-  ;(line.children[3] as HTMLElement).dataset.from = row?.from ?? ""
+  ;(line.children[CELLS.indexOf("from")] as HTMLElement).dataset.from = row?.from ?? ""
 }
 
 function cells(row: Row): string[] {
@@ -249,6 +297,7 @@ function cells(row: Row): string[] {
   return [
     count(row.number),
     seconds(row.time),
+    row.packet === undefined ? "" : String(row.packet),
     row.connection ? String(row.connection) : "",
     row.from ? arrows[row.from] : "",
     inOneLine(row.kind === "error" ? "error" : row.forms.join(" ")),

@@ -10,7 +10,7 @@ const STEP_MILLISECONDS = 50
 const CLOCK_ROWS = 64
 
 export class View {
-  readonly number: number
+  number: number
   readonly filter: string
   readonly #index: CaptureIndex
   /** Undefined if every row matches. */

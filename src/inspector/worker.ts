@@ -1,4 +1,5 @@
 /** The page's worker: reads a capture, and answers the page's calls. */
+import { decodeText } from "./decode-text.js"
 import { Loading } from "./loading.js"
 import type { Calls, Reply, Request, State } from "./protocol.js"
 
@@ -18,10 +19,13 @@ const calls: { [Name in keyof Calls]: (...args: Parameters<Calls[Name]>) => unkn
   },
   cancel: () => current().cancel(),
   filter: (text) => current().filter(text),
+  sort: (sorting) => current().sort(sorting),
+  save: (form) => current().save(form),
   rows: (view, from, count) => current().rows(view, from, count),
   details: (view, place) => current().details(view, place),
   bytes: (part, which, from, to) => current().opened.bytes(part, which, from, to),
   json: (part, characters) => current().opened.json(part, characters),
+  decode: decodeText,
   download: (part, which) => current().opened.blob(part, which),
 }
 

@@ -9,6 +9,7 @@ import type { Browser } from "playwright-core"
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
 import { decodeCapture } from "zeromq-lz4/capture"
 import { Codec } from "zeromq-lz4/codec"
+import { bytes as bytesText } from "../../src/inspector/format.js"
 import { conversation, framesOf, pcapFile } from "../support/capture-files.js"
 import { root, temporaryDirectory } from "../support/packed.js"
 import { concat, dictionaryPart } from "../support/wire.js"
@@ -95,7 +96,7 @@ describe("a dropped capture", () => {
     expect(rows.length).toBeGreaterThan(1)
     for (const cells of rows) {
       expect(cells.at(-1)).toMatch(/grace/i)
-      expect(cells[3]).toBe("→")
+      expect(cells[4]).toBe("→")
     }
 
     await inspector.filter("no such text in here")
@@ -161,12 +162,99 @@ describe("a dropped capture", () => {
     await inspector.filter("connection=1 (kind=connection or kind=handshake or kind=close)")
     await inspector.matches("4 of")
     const rows = await inspector.rows()
-    expect(rows.map((cells) => cells[4])).toEqual(["open", "greeting", "greeting", "close"])
+    expect(rows.map((cells) => cells[5])).toEqual(["open", "greeting", "greeting", "close"])
     await inspector.page.locator(".row").first().dblclick()
     await inspector.page
       .locator("#title")
       .filter({ hasText: /^#1 open$/ })
       .waitFor()
+  })
+
+  test("is sorted by any column", async () => {
+    await open()
+    await inspector.drop(sample)
+    await inspector.settled()
+    await inspector.filter("kind=message")
+    await inspector.matches(" of ")
+    const { page } = inspector
+    const order = (column: string) => page.locator(`[data-column=${column}]`)
+    // The details, once they are open, leave room for some rows.
+    const numbers = async () => (await inspector.rows()).slice(0, 3).map((cells) => cells[0])
+    const unsorted = await numbers()
+    const bodies = decodeCapture(readFileSync(sample))
+      .connections.flatMap(({ messages }) => messages)
+      .filter(({ parts }) => parts[0]?.kind !== "LZ4D")
+    const largest = Math.max(...bodies.map(({ plainBytes }) => plainBytes))
+    await order("plain").getByRole("button").click()
+    await page.locator("[data-column=plain][aria-sort=ascending]").waitFor()
+    await order("plain").getByRole("button").click()
+    await page.locator("[data-column=plain][aria-sort=descending]").waitFor()
+    await expect.poll(async () => (await inspector.rows())[0]?.[7]).toBe(bytesText(largest))
+    await page.locator(".row").first().dblclick()
+    await inspector.details(Number((await inspector.rows())[0]![0]))
+    for (const column of [
+      "time",
+      "packet",
+      "connection",
+      "from",
+      "form",
+      "parts",
+      "wire",
+      "ratio",
+    ]) {
+      await order(column).getByRole("button").click()
+      await page.locator(`[data-column=${column}][aria-sort=ascending]`).waitFor()
+    }
+    await order("content").getByRole("button").click()
+    await expect
+      .poll(async () => {
+        const texts = (await inspector.rows()).map((cells) => cells.at(-1)!)
+        return texts.length > 1 && texts[0]! < texts.at(-1)!
+      })
+      .toBe(true)
+    await order("number").getByRole("button").click()
+    await expect.poll(numbers).toEqual(unsorted)
+  })
+
+  test("is saved and copied as the command line prints it", async () => {
+    await open()
+    await inspector.drop(sample)
+    await inspector.settled()
+    const filter = "connection=2 (kind=message or kind=close)"
+    await inspector.filter(filter)
+    await inspector.matches(" of ")
+    const { page } = inspector
+    const inspect = [
+      join(root, "dist/cli/main.js"),
+      "inspect",
+      "--json",
+      "--filter",
+      filter,
+      sample,
+    ]
+    const said = execFileSync(process.execPath, inspect, { encoding: "utf8" })
+    const rows = said.split(/^(?=.*"type":"summary")/m)[0]
+    const saved = async (name: string) => {
+      const [download] = await Promise.all([
+        page.waitForEvent("download"),
+        page.getByRole("button", { name }).click(),
+      ])
+      return [download.suggestedFilename(), readFileSync(await download.path(), "utf8")]
+    }
+    expect(await saved("Save JSON")).toEqual(["sample.pcap.jsonl", rows])
+    const bodies = decodeCapture(readFileSync(sample)).connections[1]!.messages.flatMap(
+      ({ parts }) =>
+        parts.flatMap(({ kind, plain }) => (kind === "LZ4D" ? [] : [plain ?? ascii("")])),
+    )
+    expect(await saved("Save bodies")).toEqual([
+      "sample.pcap.bodies",
+      Buffer.concat(bodies).toString("utf8"),
+    ])
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"])
+    await page.getByRole("button", { name: "Copy" }).click()
+    await expect
+      .poll(() => page.evaluate(() => navigator.clipboard.readText().catch(() => "")))
+      .toBe(rows)
   })
 
   test("is limited to a connection by a click, and complete again after another", async () => {
@@ -176,7 +264,7 @@ describe("a dropped capture", () => {
     const all = await inspector.text("matches")
     await inspector.page.locator(".connection").nth(1).click()
     await inspector.matches(" of ")
-    for (const cells of await inspector.rows()) expect(cells[2]).toBe("2")
+    for (const cells of await inspector.rows()) expect(cells[3]).toBe("2")
     expect(await inspector.page.locator("#filter").inputValue()).toBe("connection=2")
     await inspector.page.locator(".connection[aria-pressed=true]").click()
     await inspector.matches(all)
@@ -375,7 +463,7 @@ test("`inspect` has the same columns and totals as the page", async () => {
   await inspector.settled()
   const names = await inspector.page.locator(".names [role=columnheader]").allTextContents()
   const [, , ...shared] = names.filter((name) => name !== "").map((name) => name.toUpperCase())
-  expect(said[0]?.split(/ {2,}/).slice(1)).toEqual(shared)
+  expect(said[0]?.split(/ +/).slice(1)).toEqual(shared)
   const [, messages, , ratio, errors] = (await inspector.text("summary")).split(" · ")
   const total = (said.at(-1) as string).replace("total: ", "").split(", ")
   expect([total[0], total[3], total[4]]).toEqual([messages, ratio, errors])
@@ -455,6 +543,50 @@ test("everything works with the keyboard", async () => {
   await page.keyboard.press("Enter")
   await page.keyboard.press("Home")
   await expect.poll(selected).toBe("2")
+})
+
+describe("bytes in hexadecimal", () => {
+  const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex")
+  const decode = async (text: string, transport = "lz4+tcp") => {
+    await inspector.page.locator("#paste-text").fill(text)
+    await inspector.page.locator("#paste-transport").selectOption(transport)
+    await inspector.page.getByRole("button", { name: "Decode" }).click()
+    await inspector.page
+      .locator("#paste-result:not(:empty), #paste-mistake:not(:empty)")
+      .first()
+      .waitFor()
+    return [await inspector.text("paste-result"), await inspector.text("paste-mistake")].join("\n")
+  }
+
+  test("are decoded, as frames or as a part", async () => {
+    await open()
+    await inspector.page.locator(".open-paste").click()
+    using codec = Codec.createSync()
+    const part = codec.encodePart(ascii("the same again and again, ".repeat(60)))
+    const one = await decode(hex(part))
+    expect(one).toContain("one part, without the head of its frame")
+    expect(one).toContain("LZ4B")
+    expect(one).toContain("the same again and again, the same")
+    const frames = await decode(hex(message(part, codec.encodePart(ascii("second")))))
+    expect(frames).toContain("1 message")
+    expect(frames).toMatch(/part 2 plain 6 bytes plain, 10 bytes on the wire\s+second/)
+    expect(await decode(hex(message(ascii("plain"))), "tcp")).toContain("Message 1, part 1 none")
+    expect(await decode("00 0z")).toContain('"z" is not a hexadecimal digit')
+    expect(await decode(hex(part.subarray(0, -3)))).toContain("ERR_LZ4_")
+    expect(await decode(hex(message(part).subarray(0, -3)))).toContain("must be whole messages")
+  })
+
+  test("may need a dictionary", async () => {
+    await open()
+    const dictionary = ascii('{"event":"order.created","customer":"","country":"","lines":[]}')
+    using codec = Codec.createSync({ dictionary })
+    codec.encode([ascii("first")])
+    const part = codec.encodePart(ascii('{"event":"order.created","customer":"Ada"}'.repeat(4)))
+    await inspector.page.locator("#dictionary").setInputFiles(write("events.dict", dictionary))
+    await inspector.page.locator("#dictionary-name").filter({ hasText: "events.dict" }).waitFor()
+    await inspector.page.locator(".open-paste").click()
+    expect(await decode(hex(part))).toContain('"customer":"Ada"')
+  })
 })
 
 describe("unreadable files", () => {
@@ -641,7 +773,7 @@ test("the page and Node decode the same bytes to the same messages", async () =>
     const parts = dumps.map((dumps) =>
       dumps.map((dump) => Buffer.from(bytesOfDump(dump)).toString("hex")),
     )
-    shown.push({ connection: cells[2]!, from: cells[3]!, parts })
+    shown.push({ connection: cells[3]!, from: cells[4]!, parts })
   }
   const sorted = (list: typeof expected) => list.map((message) => JSON.stringify(message)).sort()
   expect(sorted(shown)).toEqual(sorted(expected))

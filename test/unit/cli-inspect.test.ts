@@ -131,6 +131,10 @@ describe("wrong usage exits with 2 and explains the right one", () => {
     ["--bogus", ["--bogus", good]],
     ['--filter: character 1: no field "sise"', ["--filter", "sise=3", good]],
     ["To specify an option argument starting with a dash use", ["--filter", "-x", good]],
+    ["-n is 1 or more; got 0", ["-n", "0", good]],
+    ["--last must be a whole number", ["--last", "x", good]],
+    ["-n and --last exclude each other", ["-n", "1", "--last", "1", good]],
+    ["--json prints full content without --full", ["--json", "--full", good]],
     ["--filter: character 1: kind= is one of message, command", ["--filter", "kind=LZ5", good]],
     [
       '--filter: character 1: connection= takes a number, an IP address, :PORT or ADDRESS:PORT; got "abc"',
@@ -283,6 +287,7 @@ describe("--json", async () => {
       type: "handshake",
       time: expect.stringMatching(/^2023-11-14T22:13:20\.123\d{6}Z$/),
       connection: 1,
+      packet: expect.any(Number),
       from: "server",
       version: "3.1",
       mechanism: "NULL",
@@ -399,19 +404,19 @@ test("an announced revision is shown in the handshake, as JSON and in the table"
 })
 
 describe("the table", async () => {
-  const { stdout } = await run([good])
+  const { stdout } = await run(["--utc", good])
   const rows = stdout.split("\n")
 
   test("has a row for every event, with a description", () => {
     for (const words of [
-      /^TIME \(UTC\) +CONN +FORM +PARTS +PLAIN +WIRE +RATIO +CONTENT$/,
-      /^22:13:20\.\d{6} +1 {3}open +127\.0\.0\.1:40000 → 127\.0\.0\.1:5555$/,
-      /^22:13:20\.\d{6} +1 → greeting +ZMTP 3\.1, NULL$/,
-      /^22:13:20\.\d{6} +1 → READY +Socket-Type "PUSH"$/,
-      /^22:13:20\.\d{6} +1 ← SUBSCRIBE +topic "weather/,
-      /^22:13:20\.\d{6} +1 → LZ4D +1 +2004 +dictionary of 2000 bytes: \S/,
-      /^22:13:20\.\d{6} +1 → plain +1 +5 +9 +0\.56× +hello$/,
-      /^22:13:20\.\d{6} +1 → plain\+LZ4B +3 +\d+ +\d+ +\d\.\d\d× +topic \| \(empty\) \| \{/,
+      /^TIME \(UTC\) +PACKET +CONN +FORM +PARTS +PLAIN +WIRE +RATIO +CONTENT$/,
+      /^22:13:20\.\d{6} +\d+ +1 {3}open +127\.0\.0\.1:40000 → 127\.0\.0\.1:5555$/,
+      /^22:13:20\.\d{6} +\d+ +1 → greeting +ZMTP 3\.1, NULL$/,
+      /^22:13:20\.\d{6} +\d+ +1 → READY +Socket-Type "PUSH"$/,
+      /^22:13:20\.\d{6} +\d+ +1 ← SUBSCRIBE +topic "weather/,
+      /^22:13:20\.\d{6} +\d+ +1 → LZ4D +1 +2004 +dictionary of 2000 bytes: \S/,
+      /^22:13:20\.\d{6} +\d+ +1 → plain +1 +5 +9 +0\.56× +hello$/,
+      /^22:13:20\.\d{6} +\d+ +1 → plain\+LZ4B +3 +\d+ +\d+ +\d\.\d\d× +topic \| \(empty\) \| \{/,
       / 1 → plain +1 +3000 +3004 +1\.00× +\S\S \S\S \S\S /,
       / 1 ← LZ4A 2\/2 +2 +8 +\d+ +\d\.\d\d× +two \| three$/,
     ])
@@ -561,6 +566,65 @@ describe("at a terminal", () => {
   })
 })
 
+describe("which rows are printed", () => {
+  const lines = async (...args: string[]) =>
+    (await run(["--utc", ...args, good])).stdout
+      .split("\n")
+      .filter((line) => /^(TIME|\d\d:)/.test(line))
+  const messages = ["--filter", "kind=message"]
+
+  test("-n ends after this number of them", async () => {
+    const all = await lines(...messages)
+    expect(await lines(...messages, "-n", "2")).toEqual(all.slice(0, 3))
+    // The rest of the file is not read.
+    const { stdout } = await run(["--json", "-n", "1", good])
+    const [first, ...rest] = json(stdout)
+    expect(first).toMatchObject({ type: "connection", packet: 4 })
+    expect(rest.at(-1)).toMatchObject({ type: "summary", matching: 1, messages: 0 })
+  })
+
+  test("--last prints the last of them", async () => {
+    const all = await lines(...messages)
+    expect(await lines(...messages, "--last", "2")).toEqual([all[0], ...all.slice(-2)])
+    expect(await lines(...messages, "--last", "1000")).toEqual(all)
+  })
+
+  test("--full prints the whole content", async () => {
+    const { stdout } = await run(["--full", ...messages, good])
+    expect(stdout).not.toContain("…")
+    expect(Math.max(...stdout.split("\n").map(({ length }) => length))).toBeGreaterThan(3000)
+  })
+
+  test("times are local without --utc", () => {
+    const inspect = [main, "inspect", "-n", "1", good]
+    const said = (env: NodeJS.ProcessEnv, ...more: string[]) =>
+      spawnSync(process.execPath, [...inspect, ...more], {
+        env: { ...process.env, ...env },
+        encoding: "utf8",
+      }).stdout
+    expect(said({ TZ: "Asia/Kolkata" })).toMatch(
+      /^TIME +PACKET.*\n03:43:20\.\d{6} .* from 2023-11-15 03:43:20\.\d{6} on/s,
+    )
+    expect(said({ TZ: "Asia/Kolkata" }, "--utc")).toMatch(/^TIME \(UTC\).*\n22:13:20\./s)
+  })
+
+  test.each([
+    [{ FORCE_COLOR: "1" }, true],
+    [{ FORCE_COLOR: "0" }, false],
+    [{ FORCE_COLOR: "1", NO_COLOR: "1" }, true],
+    [{ NO_COLOR: "1" }, false],
+    [{}, false],
+  ])("have colours as the environment says: %j", (env, coloured) => {
+    const { FORCE_COLOR: _, NO_COLOR: __, ...others } = process.env
+    const inspect = [main, "inspect", "-n", "1", good]
+    const { stdout } = spawnSync(process.execPath, inspect, {
+      env: { ...others, ...env, NODE_NO_WARNINGS: "1" },
+      encoding: "utf8",
+    })
+    expect(stdout.includes("\x1b[36m")).toBe(coloured)
+  })
+})
+
 describe("the summary of many connections", () => {
   const many = (connections: number) =>
     pcapFile(
@@ -574,9 +638,26 @@ describe("the summary of many connections", () => {
     )
   const crowd = file("crowd.pcap", many(1234))
   const summaryOf = async (...args: string[]) => {
-    const { stdout } = await run([...args, "--filter", "kind=close connection=9999", crowd])
-    return stdout.trimEnd().split("\n")
+    const { stdout } = await run([...args, crowd])
+    return stdout
+      .slice(stdout.indexOf("\n\n") + 2)
+      .trimEnd()
+      .split("\n")
   }
+
+  test("lists connections with rows that match a filter, or all with --all", async () => {
+    const listed = async (...args: string[]) =>
+      (await summaryOf(...args)).filter((line) => line.startsWith("connection "))
+    const filter = ["--filter", "connection=1000..1002 kind=close"]
+    expect((await listed(...filter)).map((line) => line.split(":")[0])).toEqual(
+      [1000, 1001, 1002].map((id) => `connection ${id}`),
+    )
+    expect(await listed(...filter, "--all")).toHaveLength(1234)
+    const lines = await summaryOf("--filter", "connection=101..301 kind=close")
+    expect(lines[1]).toMatch(/^201 of \d+ rows match, in 201 of 1234 connections; /)
+    expect(lines[2]).toMatch(/^connection 101: /)
+    expect(lines.at(-2)).toBe("and 101 more connections: --all lists them")
+  })
 
   test("lists the first 100, the number of others, and the total of all", async () => {
     const lines = await summaryOf()

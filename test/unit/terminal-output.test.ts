@@ -12,18 +12,22 @@ import {
   CaptureReader,
 } from "zeromq-lz4/capture"
 import { Codec } from "zeromq-lz4/codec"
+import { jsonRow as jsonOf } from "../../src/capture/json-rows.js"
+import { printableJson } from "../../src/capture/printable.js"
 import { BridgeLog, Report } from "../../src/cli/bridge-report.js"
-import { jsonRow, jsonSummary } from "../../src/cli/inspect-json.js"
+import { jsonSummary } from "../../src/cli/inspect-json.js"
 import { summaryText } from "../../src/cli/inspect-summary.js"
 import { tableRow } from "../../src/cli/inspect-table.js"
 import { Tally } from "../../src/cli/inspect-tally.js"
-import { printableJson } from "../../src/cli/terminal-text.js"
 import { ProtocolError } from "../../src/codec/errors.js"
 import { CaptureIndex } from "../../src/inspector/capture-index.js"
 import { mutations } from "../support/arbitraries.js"
 import { conversation, framesOf, pcapFile, type Said } from "../support/capture-files.js"
 import { concat } from "../support/wire.js"
 import { COMMAND, frame, greeting, message } from "../support/zmtp.js"
+
+const jsonRow = (event: CaptureEvent) =>
+  jsonOf(event, (bytes) => Buffer.from(bytes).toString("base64"))
 
 const main = new URL("../../dist/cli/main.js", import.meta.url).pathname
 const directory = mkdtempSync(join(tmpdir(), "zeromq-lz4-terminal-"))

@@ -1,7 +1,7 @@
 /** Untrusted text on a terminal. */
 import { describe, expect, test } from "vitest"
+import { clockTime, isoTime } from "../../src/capture/times.js"
 import { visible, visibleLines } from "../../src/capture/visible.js"
-import { clockTime, isoTime } from "../../src/cli/inspect-time.js"
 import { cutTo, startOf } from "../../src/cli/terminal-text.js"
 
 const bytes = (text: string) => new TextEncoder().encode(text)
@@ -74,6 +74,6 @@ describe("a time", () => {
     [2n ** 100n, undefined, undefined],
     [undefined, undefined, undefined],
   ])("of %s ns is %s", (ns, iso, clock) => {
-    expect([isoTime(ns), clockTime(ns)]).toEqual([iso, clock])
+    expect([isoTime(ns), clockTime(ns, true)]).toEqual([iso, clock])
   })
 })

@@ -42,6 +42,8 @@ export class StreamReader {
   /** The offset of the current packet. */
   #offset = 0
   #time: Time
+  /** Number of packets that were read, or are being read. */
+  packets = 0
   /** Messages that were already reported. */
   readonly #reported = new Set<string>()
 
@@ -123,6 +125,7 @@ export class StreamReader {
   }
 
   #packet(packet: Packet): void {
+    this.packets++
     this.#offset = packet.offset
     this.#time = packet.time
     if (this.#layers.read(packet)) return

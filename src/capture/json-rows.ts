@@ -1,0 +1,148 @@
+import type {
+  CaptureConnection,
+  CaptureError,
+  CaptureEvent,
+  CaptureMessage,
+  CapturePart,
+  Handshake,
+  Side,
+  Time,
+} from "./events.js"
+import { placeOf } from "./packets/file-place.js"
+import { printableJson, utf8 } from "./printable.js"
+import { shippedIn } from "./streams/messages.js"
+import { isoTime } from "./times.js"
+
+/**
+ * Maximum content of a message or command that is printed: a longer line could exceed the length of
+ * a string.
+ */
+const CONTENT_MAX_BYTES = 64 << 20
+/** Bytes of a line for each part, besides its content. */
+const PART_BYTES = 256
+
+/**
+ * Returns an event as JSON in one line, as docs/inspect.md describes it.
+ *
+ * @param base64 encodes content that is not text.
+ */
+export function jsonRow(event: CaptureEvent, base64: Base64): string {
+  return printableJson({ ...fieldsOf(event, base64), packet: event.packet ?? null })
+}
+
+type Base64 = (bytes: Uint8Array) => string
+
+function fieldsOf(event: CaptureEvent, base64: Base64): object {
+  switch (event.type) {
+    case "connection": {
+      const { id, client, server, begun } = event.connection
+      return { ...moment(event.type, event.time), connection: id, client, server, begun }
+    }
+    case "handshake":
+      return {
+        ...head("handshake", event.connection, event.time, event.from),
+        ...handshakeFields(event.handshake, base64),
+      }
+    case "command": {
+      const { time, from, name, detail, body } = event.command
+      return {
+        ...head("command", event.connection, time, from),
+        name,
+        detail,
+        body: content(body, base64),
+      }
+    }
+    case "message":
+      return messageFields(event.connection, event.message, base64)
+    case "error": {
+      const { time, from, offset } = event.error
+      return {
+        ...head("error", event.connection, time, from),
+        ...errorFields(event.error),
+        ...placeOf(offset),
+      }
+    }
+    case "close":
+      return {
+        ...moment(event.type, event.time),
+        connection: event.connection.id,
+        ended: event.connection.ended ?? null,
+      }
+  }
+}
+
+function head(
+  type: string,
+  connection: CaptureConnection | undefined,
+  time: Time,
+  from: Side | undefined,
+) {
+  return {
+    ...moment(type, time),
+    connection: connection?.id ?? null,
+    from: from ?? null,
+  }
+}
+
+const moment = (type: string, time: Time) => ({ type, time: isoTime(time) ?? null })
+
+function handshakeFields(handshake: Handshake, base64: Base64): object {
+  const { version, mechanism, asServer, socketType, identity, properties } = handshake
+  return {
+    version,
+    mechanism,
+    asServer,
+    socketType: socketType ?? null,
+    identity: identity?.length ? content(identity, base64) : null,
+    properties: Object.fromEntries(
+      Array.from(properties, ([name, value]) => [name, content(value, base64)]),
+    ),
+  }
+}
+
+function messageFields(
+  connection: CaptureConnection,
+  message: CaptureMessage,
+  base64: Base64,
+): object {
+  const { time, from, parts, wireBytes, plainBytes, arena } = message
+  const dictionary = shippedIn(parts[0] as CapturePart)
+  if (dictionary)
+    return {
+      ...head("dictionary", connection, time, from),
+      wireBytes,
+      dictionaryBytes: dictionary.length,
+      ...content(dictionary, base64),
+    }
+  const whole = parts.reduce((sum, { plain }) => sum + PART_BYTES + (plain?.length ?? 0), 0)
+  return {
+    ...head("message", connection, time, from),
+    wireBytes,
+    plainBytes,
+    arena: arena ?? null,
+    parts: parts.map((part) => partFields(part, whole <= CONTENT_MAX_BYTES, base64)),
+  }
+}
+
+function partFields(
+  { kind, wire, plain, error }: CapturePart,
+  withContent: boolean,
+  base64: Base64,
+): object {
+  return {
+    kind,
+    wireBytes: wire.length,
+    plainBytes: plain?.length ?? null,
+    ...(plain && withContent ? content(plain, base64) : {}),
+    ...(error ? { error: errorFields(error) } : {}),
+  }
+}
+
+const errorFields = ({ code, message }: CaptureError): object => ({ code, message })
+
+/** Returns content as text if that is lossless, otherwise as base64. */
+function content(bytes: Uint8Array, base64: Base64): { text?: string; base64?: string } {
+  if (bytes.length > CONTENT_MAX_BYTES) return {}
+  const text = utf8(bytes)
+  return text === undefined ? { base64: base64(bytes) } : { text }
+}
