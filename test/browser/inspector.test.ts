@@ -833,9 +833,8 @@ describe("large captures", () => {
     await inspector.matches("200 of 20,005 rows")
     await inspector.filter("text~needle$ !hay")
     await inspector.matches("200 of 20,005 rows")
-    // Another filter takes its place before it is complete.
+    // Another filter takes its place, whether it is complete or not.
     await inspector.filter("text~(x+x+)+y")
-    await inspector.matches("% searched")
     await inspector.filter('"12300 0123456789"')
     await inspector.matches("1 of 20,005 rows")
   })
