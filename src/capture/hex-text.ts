@@ -17,6 +17,11 @@ export function parseHex(text: string): Uint8Array {
     throw new SyntaxError(`it may have ${TEXT_MAX_CHARS} characters; got ${text.length}`)
   const lines = text.split(/\r?\n/)
   const isDump = lines.some((line) => OFFSET.test(line))
+  const leftOut = lines.findIndex((line) => isDump && line.trim() === "*")
+  if (leftOut >= 0)
+    throw new SyntaxError(
+      `line ${leftOut + 1}: * stands for lines that were left out: use hexdump -Cv, or xxd`,
+    )
   const digits = lines.map((line, i) => digitsOf(isDump ? bytesOfDump(line) : line, i + 1)).join("")
   return Uint8Array.from({ length: digits.length / 2 }, (_, i) =>
     Number.parseInt(digits.slice(2 * i, 2 * i + 2), 16),

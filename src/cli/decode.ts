@@ -1,5 +1,6 @@
 import { decodeFrames } from "../capture/decode-frames.js"
 import type { CapturePart, PartKind } from "../capture/events.js"
+import { parseHex } from "../capture/hex-text.js"
 import { printableJson, utf8 } from "../capture/printable.js"
 import { describeCommand, withoutPassword } from "../capture/streams/describe-command.js"
 import { greetingHandshake } from "../capture/streams/handshake.js"
@@ -19,7 +20,6 @@ import { GREETING_BYTES } from "../zmtp/greeting.js"
 import { parse } from "./args.js"
 import { readDictionary } from "./dictionary.js"
 import { InputError, UsageError } from "./errors.js"
-import { parseHex } from "./hex.js"
 import { readStart } from "./input.js"
 import { count, printResult } from "./output.js"
 import { cutTo } from "./terminal-text.js"
@@ -46,6 +46,16 @@ const MESSAGE_MAX_BYTES = 256 << 20
 const CONTENT_COLUMNS = 4096
 const SIGNATURE_FIRST = 0xff
 
+function bytesOf(text: string): Uint8Array {
+  try {
+    const bytes = parseHex(text)
+    if (bytes.length > 0) return bytes
+  } catch (error) {
+    throw new InputError((error as Error).message)
+  }
+  throw new InputError("there are no bytes to decode")
+}
+
 /** A line of the result: words, or an object in JSON. */
 interface Row {
   words: string[]
@@ -56,7 +66,7 @@ interface Row {
 
 export async function decode(args: string[]): Promise<void> {
   const { text, dictionary, json } = await readArgs(args)
-  const bytes = parseHex(text)
+  const bytes = bytesOf(text)
   const lines: string[] = []
   let failure: string | undefined
   for (const { words, fields, error } of rowsOf(bytes, dictionary)) {

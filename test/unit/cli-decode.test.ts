@@ -5,7 +5,6 @@ import { join } from "node:path"
 import { afterAll, describe, expect, test } from "vitest"
 import { Codec } from "zeromq-lz4/codec"
 
-import { parseHex } from "../../src/cli/hex.js"
 import { runCommand } from "../support/command.js"
 import { concat } from "../support/wire.js"
 import { COMMAND, frame, greeting, MORE, message, ready } from "../support/zmtp.js"
@@ -32,55 +31,13 @@ const encoded = (options: object = {}, content: Uint8Array = Buffer.from(text)) 
 const block = encoded()
 const plain = concat(Buffer.alloc(4), Buffer.from("hi"))
 
-describe("hexadecimal", () => {
-  const bytes = Uint8Array.from({ length: 40 }, (_, i) => i * 7)
-  const rows = [bytes.subarray(0, 16), bytes.subarray(16, 32), bytes.subarray(32)]
-  const ascii = (row: Uint8Array) =>
-    Buffer.from(row)
-      .toString("latin1")
-      .replace(/[^ -~]/g, ".")
-  const offset = (i: number) => (16 * i).toString(16).padStart(8, "0")
-  const pairs = (row: Uint8Array) => hex(row).replace(/..(?=.)/g, "$& ")
-  const dumped = (row: Uint8Array, i: number) => {
-    const halves = `${pairs(row.subarray(0, 8))}  ${pairs(row.subarray(8))}`
-    return `${offset(i)}  ${halves.padEnd(50)}|${ascii(row)}|\n`
-  }
-  test.each([
-    ["digits", hex(bytes)],
-    ["capitals", hex(bytes).toUpperCase()],
-    ["spaces and lines", rows.map(pairs).join("\n")],
-    ["colons", hex(bytes).replace(/..(?=.)/g, "$&:")],
-    ["0x and commas", hex(bytes).replace(/../g, "0x$&, ")],
-    ["\\x", hex(bytes).replace(/../g, "\\x$&")],
-    ["hexdump -C", `${rows.map(dumped).join("")}00000028\n`],
-    [
-      "xxd",
-      rows
-        .map(
-          (row, i) =>
-            `${offset(i)}: ${hex(row)
-              .replace(/....(?=.)/g, "$& ")
-              .padEnd(39)}  ${ascii(row)}\n`,
-        )
-        .join(""),
-    ],
-  ])("%s", (_, written) => {
-    expect(hex(parseHex(written))).toBe(hex(bytes))
-  })
-
-  test("a sentinel in front is no offset", () => {
-    expect(hex(parseHex("00000000 68 69"))).toBe("000000006869")
-  })
-
-  test.each([
-    ["00 0g", 'line 1, character 5: "g" is no hexadecimal digit'],
-    ["00\n  x1", 'line 2, character 3: "x" is no hexadecimal digit'],
-    ["000", "3 hexadecimal digits; each byte has two"],
-    [" \n", "there are no bytes to decode"],
-    ["00000000  00 00  |..|\n*\n00000100", "a line * stands for lines that were left out"],
-  ])("%j: %s", (written, says) => {
-    expect(() => parseHex(written)).toThrow(says)
-  })
+test.each([
+  ["00 0g", 'line 1: "g" is not a hexadecimal digit'],
+  [" \n", "there are no bytes to decode"],
+])("%j: %s", async (written, says) => {
+  const { status, stderr } = await run([written])
+  expect(status).toBe(1)
+  expect(stderr).toContain(says)
 })
 
 test("a message of several frames, from standard input", async () => {

@@ -42,6 +42,48 @@ describe("bytes", () => {
   })
 })
 
+describe("bytes that programs print", () => {
+  const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex")
+  const bytes = Uint8Array.from({ length: 40 }, (_, i) => i * 7)
+  const rows = [bytes.subarray(0, 16), bytes.subarray(16, 32), bytes.subarray(32)]
+  const ascii = (row: Uint8Array) =>
+    Buffer.from(row)
+      .toString("latin1")
+      .replace(/[^ -~]/g, ".")
+  const offset = (i: number) => (16 * i).toString(16).padStart(8, "0")
+  const pairs = (row: Uint8Array) => hex(row).replace(/..(?=.)/g, "$& ")
+  const dumped = (row: Uint8Array, i: number) => {
+    const halves = `${pairs(row.subarray(0, 8))}  ${pairs(row.subarray(8))}`
+    return `${offset(i)}  ${halves.padEnd(50)}|${ascii(row)}|\n`
+  }
+  test.each([
+    ["digits", hex(bytes)],
+    ["capitals", hex(bytes).toUpperCase()],
+    ["spaces and lines", rows.map(pairs).join("\n")],
+    ["colons", hex(bytes).replace(/..(?=.)/g, "$&:")],
+    ["0x and commas", hex(bytes).replace(/../g, "0x$&, ")],
+    ["\\x", hex(bytes).replace(/../g, "\\x$&")],
+    ["hexdump -C", `${rows.map(dumped).join("")}00000028\n`],
+    [
+      "xxd",
+      rows
+        .map(
+          (row, i) =>
+            `${offset(i)}: ${hex(row)
+              .replace(/....(?=.)/g, "$& ")
+              .padEnd(39)}  ${ascii(row)}\n`,
+        )
+        .join(""),
+    ],
+  ])("%s", (_, written) => {
+    expect(hex(parseHex(written))).toBe(hex(bytes))
+  })
+
+  test("a sentinel in front is no offset", () => {
+    expect(hex(parseHex("00000000 68 69"))).toBe("000000006869")
+  })
+})
+
 test.each([
   [
     "68 6g",
@@ -49,6 +91,7 @@ test.each([
   ],
   ["68\n656", "line 2 has 3 digits: half a byte is missing"],
   ["hello", 'line 1: "h" is not'],
+  ["00000000  00 00  |..|\n*\n00000100", "line 2: * stands for lines that were left out"],
 ])("%j is refused", (written, says) => {
   expect(() => parseHex(written)).toThrow(SyntaxError)
   expect(() => parseHex(written)).toThrow(says)
