@@ -156,31 +156,31 @@ export interface ConnectionEnd {
 }
 
 /** An event of a capture. Events come in the order of the packets. */
-export type CaptureEvent = SomeEvent & {
-  /**
-   * The number in the file, from 1, of the packet that completed it; undefined for the bytes of one
-   * side of a connection, which have no packets.
-   */
-  packet?: number | undefined
-}
-
-type SomeEvent =
+export type CaptureEvent =
   /** A new connection. The time is that of its first packet. */
-  | { type: "connection"; connection: CaptureConnection; time: Time }
-  /** A greeting, and later the same handshake with the properties of READY. */
-  | {
-      type: "handshake"
-      connection: CaptureConnection
-      time: Time
-      from: Side
-      handshake: Handshake
-    }
-  | { type: "command"; connection: CaptureConnection; command: CaptureCommand }
-  | { type: "message"; connection: CaptureConnection; message: CaptureMessage }
-  /** An error. A part that does not decode has its error on the message, and is not repeated here. */
-  | { type: "error"; connection: CaptureConnection | undefined; error: CaptureError }
-  /** The connection has ended, as `connection.ended` says, or the capture has. */
-  | { type: "close"; connection: CaptureConnection; time: Time }
+  (
+    | { type: "connection"; connection: CaptureConnection; time: Time }
+    /** A greeting, and later the same handshake with the properties of READY. */
+    | {
+        type: "handshake"
+        connection: CaptureConnection
+        time: Time
+        from: Side
+        handshake: Handshake
+      }
+    | { type: "command"; connection: CaptureConnection; command: CaptureCommand }
+    | { type: "message"; connection: CaptureConnection; message: CaptureMessage }
+    /** An error. A part that does not decode has its error on the message, and is not repeated here. */
+    | { type: "error"; connection: CaptureConnection | undefined; error: CaptureError }
+    /** The connection has ended, as `connection.ended` says, or the capture has. */
+    | { type: "close"; connection: CaptureConnection; time: Time }
+  ) & {
+    /**
+     * The number, from 1, of the packet that completed it, over all files in the order in which they are
+     * read; undefined for the bytes of one side of a connection, which have no packets.
+     */
+    packet?: number | undefined
+  }
 
 /** Options of reading a capture. */
 export interface CaptureOptions {

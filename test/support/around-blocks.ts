@@ -113,6 +113,13 @@ const wasm = await WebAssembly.compile(readFileSync("node_modules/zeromq-lz4/dis
   },
   "docs/examples.md: PUB and SUB": {},
   "docs/examples.md: REQ and REP": {},
+  "docs/filters.md: Filters": {
+    replace: [
+      ["size>64KiB", "size>800"],
+      ["console.log(event)", "console.log(event.type)"],
+    ],
+    prints: ["message", "message", "message"],
+  },
   "docs/monitoring.md: Channels": {
     before: "const log = { warn: console.log }",
     after: `import { connect } from "node:net"

@@ -195,7 +195,7 @@ describe("rows", () => {
     expect(rows.map(({ kind, from, forms, preview }) => [kind, from, forms, preview])).toEqual([
       ["connection", undefined, ["open"], ["10.0.0.1:40000 → 10.0.0.9:5555"]],
       ["handshake", "server", ["greeting"], ["ZMTP 3.1, NULL"]],
-      ["close", undefined, ["close"], [""]],
+      ["close", undefined, ["close"], ["the recording ends"]],
     ])
     expect(viewOf(index, "10.0.0.1")).toEqual([0, 2])
     expect(viewOf(index, "kind=handshake or kind=close")).toEqual([1, 2])
