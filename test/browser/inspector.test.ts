@@ -852,7 +852,8 @@ describe("large captures", () => {
       const rows = await inspector.rows()
       return rows.map((cells) => {
         const number = Number(cells[0]!.replaceAll(",", ""))
-        if (number >= FIRST) expect(cells.at(-1)).toBe(`message ${number - FIRST}`)
+        if (number >= FIRST && number < FIRST + 1_000_000)
+          expect(cells.at(-1)).toBe(`message ${number - FIRST}`)
         return number
       })
     }
