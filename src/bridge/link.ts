@@ -67,6 +67,8 @@ export class Link implements ChannelHandlers, PumpHandlers {
   readonly #fromLz4: Pump
   readonly #fromPlain: Pump
   #end: Ending | undefined
+  /** Whether this side ends the link, so that a peer that closes does not refuse anything. */
+  #isEnding = false
   #farewell: NodeJS.Timeout | undefined
   /** Bytes of the greetings not yet received, and the timer for them. */
   #lz4GreetingLeft = GREETING_BYTES
@@ -177,6 +179,7 @@ export class Link implements ChannelHandlers, PumpHandlers {
    * other side is ended. Later messages of the other side are lost, as when any connection ends.
    */
   drain(): void {
+    this.#isEnding = true
     if (this.#end) return
     const moreReceived = this.#receiving.messages > this.#sending.messages
     if (moreReceived) this.#fromPlain.endAfterMessage()
@@ -185,6 +188,7 @@ export class Link implements ChannelHandlers, PumpHandlers {
 
   /** Ends the link at once, with all the data that it holds. */
   destroy(): void {
+    this.#isEnding = true
     this.#plain.destroy()
     this.#lz4.destroy()
   }
@@ -220,7 +224,7 @@ export class Link implements ChannelHandlers, PumpHandlers {
   #checkRefused(socket: Socket): void {
     const end = socket === this.#lz4 ? "lz4" : "plain"
     const curve = end === "lz4" ? this.#lz4Curve : this.#plainCurve
-    if (this.#end || !curve?.isAwaitingServer) return
+    if (this.#end || this.#isEnding || socket.errored || !curve?.isAwaitingServer) return
     const what =
       "the server closed the connection during the handshake of CURVE: it may have another key than this side was given, or not accept this side's"
     const error = new ProtocolError("ERR_ZMTP_HANDSHAKE", what)

@@ -4,11 +4,23 @@ import { UsageError } from "./errors.js"
 /** Parses arguments. An error in them is a UsageError. */
 export function parse<const T extends ParseArgsConfig>(config: T): ReturnType<typeof parseArgs<T>> {
   try {
-    return parseArgs(config)
+    return parseArgs(config.args ? { ...config, args: withNumbers(config.args) } : config)
   } catch (error) {
     // Advice of parseArgs is on further lines.
     throw new UsageError((error as Error).message.replaceAll("\n", " "))
   }
+}
+
+/** Joins options with a negative number that follows, which parseArgs would take for an option. */
+function withNumbers(args: readonly string[]): string[] {
+  const all: string[] = []
+  for (const arg of args) {
+    const before = all.at(-1)
+    if (/^-\d+$/.test(arg) && before && /^--[a-z-]+$/.test(before))
+      all[all.length - 1] = `${before}=${arg}`
+    else all.push(arg)
+  }
+  return all
 }
 
 /**

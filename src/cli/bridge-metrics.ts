@@ -33,7 +33,11 @@ export interface MetricsServer {
 const TEXT = "text/plain; version=0.0.4; charset=utf-8"
 const JSON_TEXT = "application/json; charset=utf-8"
 /** A request has no body, and is short. */
-const LIMITS = { requestTimeout: 10_000, maxHeaderSize: 8192 }
+const LIMITS = { requestTimeout: 10_000, maxHeaderSize: 8192, connectionsCheckingInterval: 5_000 }
+/** Milliseconds after which a connection that is idle, or whose peer reads nothing, is closed. */
+const IDLE_MS = 30_000
+/** More would take the bridge's descriptors. */
+const MAX_CONNECTIONS = 64
 
 /**
  * Serves `/metrics` and `/health` at `address`, which is HOST:PORT.
@@ -53,6 +57,8 @@ export async function serveMetrics(
     response.writeHead(status, { "content-type": type, "cache-control": "no-store" })
     response.end(body)
   })
+  server.setTimeout(IDLE_MS)
+  server.maxConnections = MAX_CONNECTIONS
   await listen(server, host, port, address)
   const { address: real, family, port: realPort } = server.address() as AddressInfo
   return {

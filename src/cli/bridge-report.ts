@@ -38,6 +38,8 @@ export class Report implements BridgeHandlers {
   #open = 0
   #joined = 0
   readonly #errors = new Map<string, number>()
+  /** Errors that were counted when a side failed, and come again when its link ends. */
+  readonly #counted = new WeakSet<Error>()
   #unreachableCount = 0
   #fullCount = 0
   #isReachable: boolean | undefined
@@ -77,6 +79,7 @@ export class Report implements BridgeHandlers {
       )
     const fields = { connection: number, side, ...errorFields(error, why) }
     this.#countError(error)
+    this.#counted.add(error)
     this.#log.print("error", `#${number} ${what} by ${side}: ${why}`, fields)
   }
 
@@ -85,7 +88,7 @@ export class Report implements BridgeHandlers {
     this.#full = false
     this.#totals.end(number)
     const reason = error && !(error instanceof ProtocolError) ? error : undefined
-    if (reason) this.#countError(reason)
+    if (reason && !this.#counted.has(reason)) this.#countError(reason)
     const why = reason ? ` (${errorText(reason)})` : ""
     const { sent, received } = counts()
     const flows = `${trafficText("sent", sent)}; ${trafficText("received", received)}`

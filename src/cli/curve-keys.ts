@@ -71,9 +71,13 @@ export async function readCurve(
 /** Returns the variables that can have a side's secret key. */
 const variablesOf = (side: Side): string[] => [`CURVE_${side.toUpperCase()}_SECRET_KEY`, SECRET_KEY]
 
-/** All users of a machine can see the arguments of its processes. */
+/**
+ * All users of a machine can see the arguments of its processes, and an error about a file that does not
+ * exist would quote a key that was given with quotes, or as `keygen` prints it.
+ */
 function checkNotSecret(side: Side, option: string, value: string): void {
-  if (!isKey(value) || existsSync(value)) return
+  const text = unquoted(value.trim().replace(/^\w+=/, ""))
+  if (!isKey(text) || existsSync(value)) return
   throw new UsageError(
     `${option} takes the name of a file: as an argument, everybody on this machine could read the secret key. Put it into a file, or into ${variablesOf(side)[0]} in the environment, and make a new one if it is in use`,
   )
@@ -129,7 +133,7 @@ function keyOf(what: string, text: string): Uint8Array {
     return parseKey(what, text)
   } catch (error) {
     const [, why] = /: .* is (no Z85: .*);/.exec((error as Error).message) ?? []
-    throw new InputError(`${what}: ${why}`)
+    throw new InputError(`${what}: ${why ?? "no Z85: it has other characters"}`)
   }
 }
 

@@ -21,7 +21,7 @@ import { parse } from "./args.js"
 import { readDictionary } from "./dictionary.js"
 import { InputError, UsageError } from "./errors.js"
 import { readStart } from "./input.js"
-import { count, printResult } from "./output.js"
+import { count, printLines } from "./output.js"
 import { cutTo } from "./terminal-text.js"
 
 export const usage = `usage: zeromq-lz4 decode [options] HEX
@@ -70,10 +70,11 @@ export async function decode(args: string[]): Promise<void> {
   const lines: string[] = []
   let failure: string | undefined
   for (const { words, fields, error } of rowsOf(bytes, dictionary)) {
-    lines.push(...(json ? [printableJson(fields)] : words))
+    if (json) lines.push(printableJson(fields))
+    else for (const line of words) lines.push(line)
     failure ??= error
   }
-  await printResult(...lines)
+  await printLines(lines)
   if (failure !== undefined) throw new InputError(failure)
 }
 

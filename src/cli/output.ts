@@ -66,6 +66,11 @@ export class Output {
  * @throws InputError if it cannot be written, unless the reader has closed it.
  */
 export function printResult(...lines: readonly string[]): Promise<void> {
+  return printLines(lines)
+}
+
+/** Does the same for any number of lines. */
+export function printLines(lines: readonly string[]): Promise<void> {
   return printBytes(lines.map((line) => `${visible(line)}\n`).join(""))
 }
 

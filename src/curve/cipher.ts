@@ -197,8 +197,9 @@ export class Sealer {
     const start = head.read(instance.view(source, BATCH_BYTES), 0)
     const end = start + head.bodyBytes
     const [low, high] = uint64(head.bodyBytes)
+    // Before the box is begun: without memory, it would not be ended, and keep the key.
+    const slab = builder.reserve(PREFIX_MAX_BYTES + head.bodyBytes)
     const prefix = check(exports.zl_seal_begin(this.#cipher.pointer, head.flags, low, high, target))
-    const slab = builder.reserve(prefix + head.bodyBytes)
     const sealed = slab.bytes
     let at = slab.used
     sealed.set(instance.view(target, prefix), at)

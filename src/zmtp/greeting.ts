@@ -45,7 +45,7 @@ export function withMechanism(
   asServer = false,
 ): Uint8Array {
   const changed = writeGreeting(mechanism, asServer)
-  const copy = bytes.slice()
+  const copy = new Uint8Array(bytes)
   const from = Math.max(start, MECHANISM)
   const to = Math.min(start + copy.length, AS_SERVER + 1)
   if (from < to) copy.set(changed.subarray(from, to), from - start)

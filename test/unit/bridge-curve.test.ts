@@ -271,6 +271,13 @@ describe("options", () => {
       2,
       ["--to-secret-key", secretFile],
     ],
+    ...[`'${secret}'`, `${secret} `, `CURVE_SECRET_KEY='${secret}'`].map(
+      (given): [string, number, string[]] => [
+        "--from-secret-key takes the name of a file",
+        2,
+        ["--from-curve-server", "--from-secret-key", given],
+      ],
+    ),
     [
       "--from-secret-key takes the name of a file",
       2,
