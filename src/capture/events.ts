@@ -76,6 +76,12 @@ export interface CapturePart {
   plain: Uint8Array | undefined
   /** The reason why it does not decode. */
   error: CaptureError | undefined
+  /**
+   * "given" if it was decompressed with a dictionary that is not in the capture, but in the options:
+   * with a wrong one, `plain` is wrong, because LZ4 has no checksum. Undefined otherwise, and in what
+   * `decodeFrames` returns.
+   */
+  dictionary: "given" | undefined
 }
 
 /** A message, or a dictionary: then it has one part, of the kind LZ4D. */
@@ -182,15 +188,23 @@ export type CaptureEvent =
     packet?: number | undefined
   }
 
+/** Returns the dictionary that one side of a connection shipped before the capture began, if known. */
+export type DictionarySource = (connection: CaptureConnection, from: Side) => Uint8Array | undefined
+
 /** Options of reading a capture. */
 export interface CaptureOptions {
   /** Maximum plaintext of one message, in bytes; -1 (the default) is no limit. */
   maxMessageSize?: number
   /**
    * A dictionary of 1 to 8192 bytes that was sent before the capture began. It is used for
-   * connections whose beginning is not in the capture, until they ship their own.
+   * connections whose beginning is not in the capture, until they ship their own. What was
+   * decompressed with it has `dictionary: "given"`.
+   *
+   * A function chooses one for each connection and side, or none. It is called once, at the first
+   * message of a side whose beginning is not in the capture. What it throws, and the TypeError or
+   * RangeError for a dictionary that is none, end the reading.
    */
-  dictionary?: Uint8Array
+  dictionary?: Uint8Array | DictionarySource
   /**
    * The WebAssembly module to use instead of the embedded one: its bytes, a `WebAssembly.Module`
    * or, for `readCapture`, a `URL` to fetch.

@@ -125,7 +125,7 @@ function messageFields(
 }
 
 function partFields(
-  { kind, wire, plain, error }: CapturePart,
+  { kind, wire, plain, error, dictionary }: CapturePart,
   withContent: boolean,
   base64: Base64,
 ): object {
@@ -135,6 +135,7 @@ function partFields(
     plainBytes: plain?.length ?? null,
     ...(plain && withContent ? content(plain, base64) : {}),
     ...(error ? { error: errorFields(error) } : {}),
+    ...(dictionary ? { dictionary } : {}),
   }
 }
 

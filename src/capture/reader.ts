@@ -1,7 +1,14 @@
 import { closed, outOfRange, shown } from "../codec/errors.js"
 import { loadInstanceSync } from "../codec/module.js"
 import { checkBudget, checkDictionary, checkView, ownOptions } from "../codec/options.js"
-import type { CaptureConnection, CaptureEvent, CaptureOptions, Side, Time } from "./events.js"
+import type {
+  CaptureConnection,
+  CaptureEvent,
+  CaptureOptions,
+  DictionarySource,
+  Side,
+  Time,
+} from "./events.js"
 import { MAX_FILES } from "./packets/file-place.js"
 import { StreamReader } from "./packets/stream-reader.js"
 import { SharedMemory } from "./streams/memory.js"
@@ -37,7 +44,7 @@ export class CaptureReader {
     let id = 0
     const context: CaptureContext = {
       budgetBytes: checkBudget(maxMessageSize),
-      dictionary: dictionary === undefined ? undefined : checkDictionary(dictionary),
+      dictionary: dictionary === undefined ? undefined : dictionarySource(dictionary),
       instance: loadInstanceSync(wasm),
       emit: (event) => this.#emit(event),
       nextId: () => ++id,
@@ -169,6 +176,17 @@ export class CaptureReader {
     this.#events = []
     return events
   }
+}
+
+/** Returns a function for the option `dictionary`, which may be one. */
+function dictionarySource(option: Uint8Array | DictionarySource): DictionarySource {
+  if (typeof option === "function")
+    return (connection, from) => {
+      const given = option(connection, from)
+      return given === undefined ? undefined : checkDictionary(given)
+    }
+  const dictionary = checkDictionary(option)
+  return () => dictionary
 }
 
 /** Messages, commands and errors that were left out, and the place of the first. */

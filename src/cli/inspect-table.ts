@@ -22,6 +22,8 @@ const ARROWS: Record<Side, string> = { client: "→", server: "←" }
 const CONTENT_MIN_COLUMNS = 16
 /** Minimum width of a line with the number of the packet. */
 const PACKET_MIN_COLUMNS = 100
+/** What stands before content that may be wrong, because the capture does not have its dictionary. */
+const GIVEN = "(given dictionary) "
 /** Maximum width of a command's name. Known names are shorter, but a peer may send anything. */
 const NAME_MAX_COLUMNS = 20
 
@@ -78,14 +80,12 @@ function messageRow(event: MessageEvent, layout: TableLayout): string {
   )} `
   if (error) return styled("red", start + errorText(error), layout)
   const columns = left(start, layout)
-  if (!dictionary)
-    return (
-      start +
-      startOf(
-        parts.map(({ plain }) => plain as Uint8Array),
-        columns,
-      )
-    )
+  if (!dictionary) {
+    const contents = parts.map(({ plain }) => plain as Uint8Array)
+    if (!parts.some((part) => part.dictionary)) return start + startOf(contents, columns)
+    const said = `${GIVEN}${startOf(contents, columns)}`
+    return styled("yellow", start + cutTo(said, columns), layout)
+  }
   const said = `dictionary of ${dictionary.length} bytes: ${startOf([dictionary], columns)}`
   return styled("magenta", start + cutTo(said, columns), layout)
 }
@@ -109,6 +109,10 @@ const errorText = ({ code, message }: CaptureError): string => `${code}: ${visib
 const arrow = (from: Side | undefined): string => (from ? ARROWS[from] : " ")
 
 // Colours a line if the layout asks for it. styleText would check standard output itself.
-function styled(style: "red" | "cyan" | "magenta", line: string, { colour }: TableLayout): string {
+function styled(
+  style: "red" | "cyan" | "magenta" | "yellow",
+  line: string,
+  { colour }: TableLayout,
+): string {
   return colour ? styleText(style, line, { validateStream: false }) : line
 }

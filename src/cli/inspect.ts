@@ -11,7 +11,7 @@ import {
 import { jsonRow } from "../capture/json-rows.js"
 import { hasRow } from "../capture/rows.js"
 import { parse, wholeNumber } from "./args.js"
-import { readDictionary } from "./dictionary.js"
+import { dictionaryChoice, readDictionary } from "./dictionary.js"
 import { captureError, DamagedInput, InputError, UsageError } from "./errors.js"
 import { filterOf } from "./filter.js"
 import { matchingFiles, nameOf, readChunks } from "./input.js"
@@ -39,6 +39,10 @@ time. In a name, * and ? stand for any characters.
       --full                    prints the whole content of messages
       --utc                     times in UTC, and not local ones, also in EXPR
       --dictionary FILE         a dictionary that was sent before the capture began
+      --dictionary-for SCOPE=FILE
+                                the same for what SCOPE says: a connection (3), one side of it
+                                (3:client, 3:server), or a side of all (client, server); can be
+                                given more than once
       --all                     all connections in the summary, not the first 100 (--json: 10000),
                                 and not only those with matching rows
       --max-message-size BYTES  maximum plaintext of one message; more is an error; default
@@ -135,6 +139,7 @@ function inspectArgs(args: string[]) {
       last: { type: "string" },
       filter: { type: "string", multiple: true },
       dictionary: { type: "string" },
+      "dictionary-for": { type: "string", multiple: true },
       "max-message-size": { type: "string" },
       open: { type: "boolean" },
       html: { type: "string" },
@@ -177,7 +182,7 @@ function inspectArgs(args: string[]) {
     },
     options: {
       maxMessageSize,
-      ...(dictionary && { dictionary: dictionary.bytes }),
+      dictionary: dictionaryChoice(dictionary?.bytes, values["dictionary-for"]),
     },
   }
 }

@@ -46,6 +46,7 @@ const SIDE_SHIFT = 3
 const SIDE_MASK = 3
 const FAILED = 1 << 5
 const CUT = 1 << 6
+const GIVEN = 1 << 7
 
 /**
  * Maximum number of fields of a handshake that are shown, and bytes of each value: a peer may send a
@@ -142,6 +143,7 @@ export class CaptureIndex {
       plainBytes: this.plainBytes(index),
       wireBytes: this.wireBytes(index),
       failed: this.failed(index),
+      given: (this.#kind.get(index) & GIVEN) !== 0,
       preview: said ? [UTF8.decode(pieces[1])] : pieces.map(readable),
       cut: kind === "message" && this.isCut(index),
     }
@@ -288,6 +290,7 @@ export class CaptureIndex {
       this.#records.bytes < LONG_PREVIEWS_BYTES ? PREVIEW_BYTES : SHORT_PREVIEW_BYTES,
       message.ranges,
       failed,
+      parts.some(({ dictionary }) => dictionary === "given"),
     )
     this.#addSizes(forms, parts.length, message.plainBytes, message.wireBytes, message.arena)
   }
@@ -326,6 +329,7 @@ export class CaptureIndex {
     limit: number,
     ranges: readonly number[] = [],
     failed = false,
+    given = false,
   ): void {
     if (time !== undefined) this.origin ??= time
     const isContent = kind === "message" || kind === "dictionary"
@@ -334,7 +338,8 @@ export class CaptureIndex {
       KINDS.indexOf(kind) |
         (SIDES.indexOf(from) << SIDE_SHIFT) |
         (failed ? FAILED : 0) |
-        (cut ? CUT : 0),
+        (cut ? CUT : 0) |
+        (given ? GIVEN : 0),
     )
     this.#connection.push(connection?.id ?? 0)
     this.#time.push(time === undefined ? Number.NaN : Number(time - this.origin!))

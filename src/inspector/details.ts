@@ -249,6 +249,10 @@ function factsOf({ row, connection, offset, arena }: Details, origin: bigint | u
     ["Wire", row.parts ? bytes(row.wireBytes) : undefined],
     ["Ratio", row.kind === "message" ? ratio(row.plainBytes, row.wireBytes) : undefined],
     [
+      "Dictionary",
+      row.given ? "loaded, not in the capture: a wrong one makes wrong plaintext" : undefined,
+    ],
+    [
       "Arena",
       arena && `message ${arena.index + 1} of ${arena.messages}; the wire bytes are the arena's`,
     ],

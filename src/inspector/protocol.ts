@@ -31,6 +31,8 @@ export interface Row {
   wireBytes: number
   /** Whether the row, or a part of it, is an error. */
   failed: boolean
+  /** Whether it was decompressed with a dictionary that is not in the capture, but loaded. */
+  given: boolean
   /** The beginning of each part, or what else the row says, as readable text. */
   preview: string[]
   /** Whether there is more than the preview. */

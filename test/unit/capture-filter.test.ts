@@ -289,6 +289,7 @@ describe("an event's row", () => {
         wire: new Uint8Array(4),
         plain: undefined,
         error: undefined,
+        dictionary: undefined,
         ...part,
       })),
       wireBytes: 0,

@@ -333,6 +333,67 @@ describe("a dictionary that was shipped before the capture began", () => {
     expect(dictionaries.server).toEqual(new Uint8Array(dictionary))
   })
 
+  test("is marked where it was used, until one is shipped", () => {
+    const marks = (file: Uint8Array) =>
+      only(file, { dictionary }).messages.map(({ parts }) =>
+        parts.map(
+          ({ kind, error, dictionary }) => `${error ? "broken " : ""}${kind} ${dictionary}`,
+        ),
+      )
+    const pair = encoded([["a", long]])
+    const arena = encoded([["a"], [long]], { arenas: true })
+    const frames = concat(message(text("a")), message(text("b")))
+    const head = Uint8Array.of(0, 0, 0, 0, frames.length, 0, 0, 0, 2, 0, 0, 0)
+    const stored = message(concat(text("LZ4A"), head, frames))
+    const broken = message(rest.subarray(2, 16))
+    expect(marks(late(concat(pair, arena, stored, broken, wire)))).toEqual([
+      ["plain undefined", "LZ4B given"],
+      ["LZ4A given"],
+      ["LZ4A given"],
+      ["LZ4A undefined"],
+      ["LZ4A undefined"],
+      ["broken LZ4B undefined"],
+      ...[["LZ4D undefined"], ...Array(3).fill(["LZ4B undefined"])],
+    ])
+    expect(marks(captured([["server", concat(server, wire)]])).flat()).not.toContain("LZ4B given")
+  })
+
+  test("is chosen by a function for each connection and side", () => {
+    const asked: string[] = []
+    const file = captured(
+      [
+        ["client", rest],
+        ["server", concat(rest, rest)],
+      ],
+      { begun: false },
+    )
+    const choose: CaptureOptions["dictionary"] = ({ id, client }, from) => {
+      asked.push(`${id} ${client} ${from}`)
+      return from === "server" ? dictionary : undefined
+    }
+    expect(saidIn(file, { dictionary: choose })).toEqual([
+      ...Array(3).fill("client: LZ4B (ERR_LZ4_CORRUPT_BLOCK)"),
+      ...decoded,
+      ...decoded,
+    ])
+    expect(asked).toEqual(["1 127.0.0.1:40000 client", "1 127.0.0.1:40000 server"])
+  })
+
+  test.each<[given: unknown, error: RegExp]>([
+    ["words", /^TypeError: dictionary must be a Uint8Array/],
+    [new Uint8Array(8193), /^RangeError: dictionary must be 1 to 8192 bytes long/],
+  ])("a function must return one: %j", (given, error) => {
+    const reader = new CaptureReader({ dictionary: () => given as Uint8Array })
+    let thrown: unknown
+    try {
+      reader.push(late(rest))
+    } catch (caught) {
+      thrown = caught
+    }
+    expect(String(thrown)).toMatch(error)
+    expect(() => reader.push(rest)).toThrow("closed")
+  })
+
   test("is not used if the beginning is captured", () => {
     const file = captured([["server", concat(server, rest)]], { begun: false })
     expect(saidIn(file, { dictionary })).toEqual(
@@ -461,7 +522,7 @@ describe("wrong arguments", () => {
       }
       return "nothing"
     }
-    const given = options as CaptureOptions
+    const given = options as Omit<CaptureOptions, "dictionary">
     expect(await thrown(() => new CaptureReader(given))).toMatch(error)
     expect(await thrown(() => decodeCapture(client, given))).toMatch(error)
     expect(await thrown(() => readCapture(new Blob(), given).next())).toMatch(error)

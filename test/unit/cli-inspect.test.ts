@@ -112,6 +112,7 @@ function everything(): Said {
     ["server", arenaOf([bytes("one")], [bytes("two"), bytes("three")])],
   ]
 }
+const goodDictionary = file("good.dictionary", dictionary)
 const good = file("good.pcap", capture(everything(), { closed: "FIN" }))
 
 const broken = file(
@@ -139,6 +140,14 @@ describe("wrong usage exits with 2 and explains the right one", () => {
     [
       '--filter: character 1: connection= takes a number, an IP address, :PORT or ADDRESS:PORT; got "abc"',
       ["--filter", "connection=abc", good],
+    ],
+    ["--dictionary-for is SCOPE=FILE, as in 3:server=FILE", ["--dictionary-for", "x", good]],
+    ['got "0=x"', ["--dictionary-for", "0=x", good]],
+    ['got "3:both=x"', ["--dictionary-for", "3:both=x", good]],
+    ['got "3="', ["--dictionary-for", "3=", good]],
+    [
+      "--dictionary-for names a file for 3 twice",
+      ["--dictionary-for", `3=${goodDictionary}`, "--dictionary-for", "3=x", good],
     ],
     ["--max-message-size must be a whole number", ["--max-message-size", "1k", good]],
     ["--max-message-size is -1 for no limit", ["--max-message-size=-2", good]],
@@ -181,6 +190,7 @@ describe("bad input exits with 1 and prints one line", () => {
     ],
     ["neither .pcap, nor .pcapng", [file("letter.gz", gzipSync("Dear Sir or Madam"))]],
     ["missing: no such file", ["--dictionary", "missing", good]],
+    ["missing: no such file", ["--dictionary-for", "3=missing", good]],
     ["1 to 8192 bytes", ["--dictionary", file("large", new Uint8Array(8193)), good]],
     ["1 to 8192 bytes", ["--dictionary", "/dev/zero", good]],
     ["is empty", ["--open", at("empty.pcap")]],
@@ -384,6 +394,68 @@ describe("--json", async () => {
     expect(status).toBe(0)
     expect(json(stdout).at(-2)).toMatchObject({ type: "summary", connection: 1, errors: 1 })
     expect(stdout).toContain('"ERR_LZ4_UNKNOWN_SENTINEL"')
+  })
+})
+
+describe("a dictionary that was sent before the recording began", () => {
+  const known = bytes("what will be will be, ")
+  const said = (seed: number) => bytes(`${seed}: ${"what will be will be, ".repeat(10)}`)
+  function late(seed: number, dictionary: Uint8Array): Uint8Array {
+    using codec = Codec.createSync({ dictionary })
+    const [, ...rest] = codec.encodeBatch(Array(3).fill([said(seed)]))
+    return Buffer.concat(rest.map((parts) => message(...parts)))
+  }
+  const two = file(
+    "late.pcap",
+    pcapFile(
+      framesOf([
+        ...conversation(
+          [
+            ["client", late(1, known)],
+            ["server", late(2, dictionary)],
+          ],
+          { begun: false },
+        ),
+        ...conversation([["client", late(3, dictionary)]], {
+          begun: false,
+          client: "127.0.0.1:40003",
+        }),
+      ]),
+    ),
+  )
+  file("known=1", known)
+  file("dictionary", dictionary)
+  const given = ["--dictionary", "dictionary", "--dictionary-for", "1:client=known=1"]
+
+  test("counts for a connection or a side", async () => {
+    const rows = json((await run(["--json", ...given, two])).stdout)
+    const parts = rows.filter(({ type }) => type === "message").flatMap(({ parts }) => parts)
+    expect(parts).toEqual(
+      [1, 1, 1, 2, 2, 2, 3, 3, 3].map((seed) => ({
+        kind: "LZ4B",
+        wireBytes: expect.any(Number),
+        plainBytes: said(seed).length,
+        text: Buffer.from(said(seed)).toString(),
+        dictionary: "given",
+      })),
+    )
+    for (const scopes of [
+      ["1=known=1", "1:server=dictionary", "client=dictionary"],
+      ["client=dictionary", "1:client=known=1", "server=dictionary"],
+    ]) {
+      const options = scopes.flatMap((scope) => ["--dictionary-for", scope])
+      const same = await run(["--json", ...options, two])
+      expect(json(same.stdout)).toEqual(rows)
+    }
+  })
+
+  test("is named where it was used", async () => {
+    const { stdout } = await run([...given, two])
+    const marked = stdout.match(/\(given dictionary\) \d: what will be/g)
+    expect(new Set(marked)).toEqual(
+      new Set([1, 2, 3].map((seed) => `(given dictionary) ${seed}: what will be`)),
+    )
+    expect((await run([good])).stdout).not.toContain("given dictionary")
   })
 })
 

@@ -42,6 +42,7 @@ const part = (text: string, kind: CapturePart["kind"] = "plain"): CapturePart =>
   wire: ascii(`0000${text}`),
   plain: ascii(text),
   error: undefined,
+  dictionary: undefined,
 })
 
 function message(
@@ -122,6 +123,7 @@ describe("rows", () => {
       plainBytes: 7,
       wireBytes: 15,
       failed: false,
+      given: false,
       preview: ["topic", "{}"],
       cut: false,
     })
@@ -235,6 +237,17 @@ test("a message has the dictionary in use when it was sent", () => {
   expect(index.dictionary(3)).toBe(dictionary)
   expect(index.row(2).kind).toBe("dictionary")
   expect(index.messages).toBe(2)
+})
+
+test("a row says whether a dictionary was needed that is not in the capture", () => {
+  const of = connection(1)
+  const given: CapturePart = { ...part("given", "LZ4B"), dictionary: "given" }
+  const index = indexOf(
+    message(of, [part("topic"), given]),
+    message(of, [part("topic"), part("recorded", "LZ4B")]),
+  )
+  expect([1, 2].map((row) => index.row(row).given)).toEqual([true, false])
+  expect(index.row(1)).toMatchObject({ kind: "message", failed: false, cut: false })
 })
 
 test("a view has the matching rows, in order", () => {

@@ -171,7 +171,10 @@ describe("each field of each event", () => {
     traffic: { client: traffic, server: traffic },
   }
   const at = { connection, time: 0n, from: "client" as const }
-  const part = { kind: "plain" as const, wire: bytes, plain: bytes, error: undefined }
+  const part = {
+    ...{ kind: "plain" as const, wire: bytes, plain: bytes },
+    ...{ error: undefined, dictionary: undefined },
+  }
   const sizes = { ...traffic, arena: undefined, ranges: [] }
   const events: CaptureEvent[] = [
     { type: "connection", ...at },

@@ -67,6 +67,8 @@ export class MessageDecoder {
   #decoder: Decoder | undefined
   /** The dictionary from the options, until the peer ships one. */
   #given: Uint8Array | undefined
+  /** What parts say that are decompressed with it. */
+  #mark: CapturePart["dictionary"]
   #hasDictionary = false
 
   constructor(instance: Instance, budgetBytes: number) {
@@ -74,9 +76,10 @@ export class MessageDecoder {
     this.#budgetBytes = budgetBytes
   }
 
-  /** Sets a dictionary that was not shipped. */
-  give(dictionary: Uint8Array): void {
+  /** Sets a dictionary that was not shipped, and what parts say that are decompressed with it. */
+  give(dictionary: Uint8Array, mark?: CapturePart["dictionary"]): void {
     this.#given = dictionary
+    this.#mark = mark
     this.#install(dictionary)
   }
 
@@ -96,10 +99,16 @@ export class MessageDecoder {
       const kind = kindOf(bytes)
       const standing = (i === 0 ? FIRST : 0) | (i === wire.length - 1 ? LAST : 0)
       const decoded = this.#part(kind, bytes, standing, i, place)
-      if (Array.isArray(decoded) && decoded.length > 0) return arenaMessages(bytes, decoded)
-      const part: CapturePart = { kind, wire: bytes, plain: undefined, error: undefined }
-      if (decoded instanceof Uint8Array) part.plain = decoded
-      else if (Array.isArray(decoded)) part.plain = NOTHING
+      if (Array.isArray(decoded) && decoded.length > 0)
+        return arenaMessages(bytes, decoded, isStored(bytes) ? undefined : this.#mark)
+      const part: CapturePart = {
+        ...{ kind, wire: bytes, plain: undefined, error: undefined },
+        dictionary: undefined,
+      }
+      if (decoded instanceof Uint8Array) {
+        part.plain = decoded
+        if (kind !== "plain") part.dictionary = this.#mark
+      } else if (Array.isArray(decoded)) part.plain = NOTHING
       else part.error = decoded
       plainBytes += part.plain?.length ?? 0
       parts.push(part)
@@ -117,10 +126,10 @@ export class MessageDecoder {
   #withinBudget(wire: Uint8Array, index: number, before: number, place: Place): CapturePart {
     const left = this.#budgetBytes - before
     if (this.#budgetBytes < 0 || wire.length <= left)
-      return { kind: "none", wire, plain: wire, error: undefined }
+      return { kind: "none", wire, plain: wire, error: undefined, dictionary: undefined }
     const message = `part ${index} has ${wire.length} bytes; ${Math.max(left, 0)} left of maxMessageSize ${this.#budgetBytes}`
     return {
-      ...{ kind: "none", wire, plain: undefined },
+      ...{ kind: "none", wire, plain: undefined, dictionary: undefined },
       error: { code: "ERR_LZ4_BUDGET_EXCEEDED", message, ...place },
     }
   }
@@ -139,6 +148,7 @@ export class MessageDecoder {
       const decoded = this.#decoder.part(new SharedSource(wire), standing, index)
       if (kind === "LZ4D") {
         this.#given = undefined
+        this.#mark = undefined
         this.#hasDictionary = true
       }
       return decoded
@@ -175,8 +185,15 @@ export class MessageDecoder {
   }
 }
 
+/** Returns whether the body of an arena is not compressed. */
+const isStored = (arena: Uint8Array): boolean => arena[SENTINEL_BYTES] === 0
+
 /** Returns the messages of an arena. Each gets a share of the wire bytes in proportion to its frames. */
-function arenaMessages(wire: Uint8Array, messages: Uint8Array[][]): DecodedMessage[] {
+function arenaMessages(
+  wire: Uint8Array,
+  messages: Uint8Array[][],
+  dictionary: CapturePart["dictionary"],
+): DecodedMessage[] {
   const all = messages.reduce((sum, message) => sum + framesLength(message), 0)
   let seen = 0
   let counted = 0
@@ -186,7 +203,7 @@ function arenaMessages(wire: Uint8Array, messages: Uint8Array[][]): DecodedMessa
     const wireBytes = until - counted
     counted = until
     return {
-      parts: message.map((plain) => ({ kind: "LZ4A", wire, plain, error: undefined })),
+      parts: message.map((plain) => ({ kind: "LZ4A", wire, plain, error: undefined, dictionary })),
       wireBytes,
       plainBytes: message.reduce((sum, part) => sum + part.length, 0),
       arena: { index, messages: messages.length },

@@ -10,6 +10,7 @@ import type {
   CaptureEvent,
   CapturePart,
   ConnectionEnd,
+  DictionarySource,
   EncryptedTraffic,
   Handshake,
   Side,
@@ -44,8 +45,8 @@ const HELD_MAX = 16
 export interface CaptureContext {
   instance: Instance
   budgetBytes: number
-  /** The dictionary for connections whose beginning is not in the capture. */
-  dictionary: Uint8Array | undefined
+  /** Returns the dictionary for a side whose beginning is not in the capture. */
+  dictionary: DictionarySource | undefined
   emit(event: CaptureEvent): void
   /** Returns the number of the next connection. */
   nextId(): number
@@ -450,13 +451,13 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
       this.error({ code: "ERR_LZ4_UNKNOWN_SENTINEL", message, time, from: bare, offset })
     }
     // A greeting is the beginning of its direction, wherever the capture began.
-    const { dictionary } = this.#context
     if (transport === "lz4+tcp" && !connection.begun && !connection.handshakes[from]) {
       const decoder = this.#decoders[from]
       decoder.hint =
         '; a dictionary may have been shipped before the capture began: the option "dictionary" takes it'
+      const dictionary = this.#context.dictionary?.(connection, from)
       if (dictionary) {
-        decoder.give(dictionary)
+        decoder.give(dictionary, "given")
         connection.dictionaries[from] = dictionary
       }
     }
