@@ -6,16 +6,20 @@ import type {
   CaptureEvent,
   CaptureMessage,
   CaptureOptions,
+  CapturePart,
   Time,
 } from "./events.js"
 import { CaptureReader } from "./reader.js"
+import { shippedIn } from "./streams/messages.js"
 
 /** A connection with all its commands, messages and errors. */
 export interface CapturedConnection extends CaptureConnection {
   /** Its commands, in order. */
   commands: CaptureCommand[]
-  /** Its messages, in order. */
+  /** Its messages, in order; as many as `traffic` counts, unless some are left out. */
   messages: CaptureMessage[]
+  /** The dictionaries that were shipped, in order; each has one part, of the kind LZ4D. */
+  shipments: CaptureMessage[]
   /** Its errors. A part that does not decode has its error on the part. */
   errors: CaptureError[]
 }
@@ -92,7 +96,7 @@ export function decodeWithin(
     if (event.type === "error" && !connection) errors.push(event.error)
     const all = connection && connections.get(connection)
     if (event.type === "command") all?.commands.push(event.command)
-    else if (event.type === "message") all?.messages.push(event.message)
+    else if (event.type === "message") all?.[listOf(event.message)].push(event.message)
     else if (event.type === "error") all?.errors.push(event.error)
   }
   const places = files.map(() => 0)
@@ -110,7 +114,11 @@ export function decodeWithin(
 }
 
 const collecting = (connection: CaptureConnection): CapturedConnection =>
-  Object.assign(connection, { commands: [], messages: [], errors: [] })
+  Object.assign(connection, { commands: [], messages: [], shipments: [], errors: [] })
+
+/** As in `traffic`, a dictionary that is refused is a message. */
+const listOf = ({ parts }: CaptureMessage): "shipments" | "messages" =>
+  shippedIn(parts[0] as CapturePart) ? "shipments" : "messages"
 
 /** Returns the error for the first connection that is not kept. */
 export function tooManyConnections(time: Time): CaptureError {

@@ -56,13 +56,13 @@ async function seen(
 
 /** Expects that a side has sent a stream. Returns the forms of its parts, including dictionaries. */
 async function expectSent(
-  { messages }: CapturedConnection,
+  { messages, shipments }: CapturedConnection,
   from: Side,
   expected: Stream,
 ): Promise<Set<PartKind>> {
   const kinds = new Set<PartKind>()
   const sent: Uint8Array[][] = []
-  for (const message of messages) {
+  for (const message of [...shipments, ...messages]) {
     if (message.from !== from) continue
     for (const { kind, error } of message.parts) {
       kinds.add(kind)
@@ -266,7 +266,7 @@ function duplicatedAndSwapped(file: Buffer): Uint8Array {
 }
 
 /** Expects that `zeromq-lz4 inspect` prints these messages. */
-function expectInspected(file: Uint8Array, { messages }: CapturedConnection): void {
+function expectInspected(file: Uint8Array, { messages, shipments }: CapturedConnection): void {
   const directory = temporaryDirectory()
   onTestFinished(() => directory[Symbol.dispose]())
   const path = join(directory.path, "capture.pcap")
@@ -278,10 +278,13 @@ function expectInspected(file: Uint8Array, { messages }: CapturedConnection): vo
     .trimEnd()
     .split("\n")
     .map((line) => JSON.parse(line))
-  const inspected = lines.filter(({ type }) => type === "message" || type === "dictionary")
-  expect(inspected.length).toBe(messages.length)
+  const inspected = ["dictionary", "message"].flatMap((wanted) =>
+    lines.filter(({ type }) => type === wanted),
+  )
+  const expected = [...shipments, ...messages]
+  expect(inspected.length).toBe(expected.length)
   for (const [i, { type, from, ...row }] of inspected.entries()) {
-    const message = messages[i]!
+    const message = expected[i]!
     expect(from).toBe(message.from)
     // A dictionary has a row of another type.
     const parts = type === "dictionary" ? [{ kind: "LZ4D", ...row }] : row.parts

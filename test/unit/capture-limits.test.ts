@@ -163,10 +163,12 @@ describe("maxMessageSize limits the bytes collected for a message", () => {
     using codec = Codec.createSync({ dictionary, arenas: true })
     const sent = codec.encodeBatch(Array.from({ length: 200 }, (_, i) => [text(`message ${i}`)]))
     const file = concat(client, ...sent.map((parts) => message(...parts)))
-    const { messages, errors } = decodeCapture(file, { maxMessageSize: 20 }).connections[0]!
+    const { connections } = decodeCapture(file, { maxMessageSize: 20 })
+    const { messages, shipments, errors } = connections[0]!
     expect(errors).toEqual([])
     expect(messages.flatMap(({ parts }) => parts).every(({ error }) => !error)).toBe(true)
-    expect(messages).toHaveLength(201)
+    expect(messages).toHaveLength(200)
+    expect(shipments).toHaveLength(1)
   })
 
   test("a frame without enough memory is an error, and later ones are read", () => {

@@ -98,8 +98,9 @@ describe("the forms of parts", () => {
     )
     const shipped = dictionary ? [message(dictionaryPart(vectorDictionary()))] : []
     const file = concat(client, ...shipped, ...vectors.map((part) => message(wireOf(part))))
-    const { messages } = only(file)
-    const parts = messages.slice(shipped.length).map(({ parts }) => parts[0]!)
+    const { messages, shipments } = only(file)
+    expect(shipments.map(({ parts }) => parts[0]!.error)).toEqual(shipped.map(() => undefined))
+    const parts = messages.map(({ parts }) => parts[0]!)
     expect(parts.length).toBe(vectors.length)
     for (const [i, { plain, kind }] of parts.entries()) {
       expect(kind).toBe(vectors[i]!.form)
@@ -107,12 +108,29 @@ describe("the forms of parts", () => {
     }
   })
 
+  test("a dictionary that is refused is a message, as in the traffic", () => {
+    const file = concat(
+      client,
+      message(dictionaryPart(dictionary)),
+      message(plainPart(text("a"))),
+      message(dictionaryPart(text("another"))),
+    )
+    const { messages, shipments, traffic } = only(file)
+    const kinds = (found: typeof messages) => found.map(({ parts }) => parts[0]!.kind)
+    expect(kinds(shipments)).toEqual(["LZ4D"])
+    expect(kinds(messages)).toEqual(["plain", "LZ4D"])
+    expect(messages[1]!.parts[0]!.error).toBeDefined()
+    expect(traffic.client.messages).toBe(2)
+  })
+
   test("bytes are counted: dictionaries only on the wire, arenas in shares that add up", () => {
     const messages = [["a".repeat(50)], ["", "b"], ["c".repeat(700)]]
     const file = concat(client, encoded(messages, { dictionary, arenas: true }))
-    const { messages: found, traffic, dictionaries } = only(file)
-    expect(found.map(({ plainBytes }) => plainBytes)).toEqual([0, 50, 1, 700])
-    const [shipment, ...inner] = found
+    const { messages: inner, shipments, traffic, dictionaries } = only(file)
+    expect(inner.map(({ plainBytes }) => plainBytes)).toEqual([50, 1, 700])
+    const [shipment, ...others] = shipments
+    expect(others).toEqual([])
+    expect(shipment).toMatchObject({ plainBytes: 0, parts: [{ kind: "LZ4D" }] })
     expect(shipment!.wireBytes).toBe(4 + dictionary.length)
     const arena = inner[0]!.parts[0]!.wire
     expect(inner.every(({ parts }) => parts.every(({ wire }) => wire === arena))).toBe(true)
@@ -325,10 +343,12 @@ describe("a dictionary that was shipped before the capture began", () => {
 
   test("is replaced by one that is shipped", () => {
     const given = { dictionary: other }
-    const { messages, dictionaries } = only(late(concat(encoded([["a"], [long]]), wire)), given)
+    const file = late(concat(encoded([["a"], [long]]), wire))
+    const { messages, shipments, dictionaries } = only(file, given)
     expect(messages.map(({ parts }) => parts[0]!.kind)).toEqual([
-      ...["plain", "LZ4B", "LZ4D", "LZ4B", "LZ4B", "LZ4B"],
+      ...["plain", "LZ4B", "LZ4B", "LZ4B", "LZ4B"],
     ])
+    expect(shipments).toHaveLength(1)
     expect(messages.every(({ parts }) => parts[0]!.plain !== undefined)).toBe(true)
     expect(dictionaries.server).toEqual(new Uint8Array(dictionary))
   })
@@ -353,7 +373,7 @@ describe("a dictionary that was shipped before the capture began", () => {
       ["LZ4A undefined"],
       ["LZ4A undefined"],
       ["broken LZ4B undefined"],
-      ...[["LZ4D undefined"], ...Array(3).fill(["LZ4B undefined"])],
+      ...Array(3).fill(["LZ4B undefined"]),
     ])
     expect(marks(captured([["server", concat(server, wire)]])).flat()).not.toContain("LZ4B given")
   })
@@ -494,8 +514,9 @@ test("decodeFrames decodes the ranges of a message to the message", () => {
     [["client", concat(client, encoded([["a", long], ["b"], ["c"], ["d".repeat(9000)]], options))]],
     { segmentBytes: 100 },
   )
-  const { messages, transport, dictionaries } = only(file)
-  for (const { ranges, parts, wireBytes, plainBytes, arena } of messages) {
+  const { messages, shipments, transport, dictionaries } = only(file)
+  expect(shipments).toHaveLength(1)
+  for (const { ranges, parts, wireBytes, plainBytes, arena } of [...shipments, ...messages]) {
     const pieces: Uint8Array[] = []
     for (let i = 0; i < ranges.length; i += 2)
       pieces.push(file.subarray(ranges[i]!, ranges[i]! + ranges[i + 1]!))
