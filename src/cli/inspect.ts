@@ -242,13 +242,12 @@ async function report(
       const matches = filter?.(event) ?? true
       const isRow = format.hasRow(event)
       tally.add(event, matches, isRow)
-      if (!isRow || !matches) continue
+      // The rest of the chunk counts: the reader's own sums have it.
+      if (!isRow || !matches || tally.matching > shown.first) continue
       const row = format.row(event)
       if (shown.last === undefined) await print(row)
       else keep(row, shown.last)
-      if (tally.matching < shown.first) continue
-      stop.abort()
-      break
+      if (tally.matching === shown.first) stop.abort()
     }
     await output.flush()
   }

@@ -648,11 +648,25 @@ describe("which rows are printed", () => {
   test("-n ends after this number of them", async () => {
     const all = await lines(...messages)
     expect(await lines(...messages, "-n", "2")).toEqual(all.slice(0, 3))
-    // The rest of the file is not read.
+  })
+
+  test("-n has a summary of what was read, and does not read the rest of the file", async () => {
     const { stdout } = await run(["--json", "-n", "1", good])
-    const [first, ...rest] = json(stdout)
-    expect(first).toMatchObject({ type: "connection", packet: 4 })
-    expect(rest.at(-1)).toMatchObject({ type: "summary", matching: 1, messages: 0 })
+    const [row, connection, total] = json(stdout)
+    expect(row).toMatchObject({ type: "connection", packet: 4 })
+    const { client, server } = connection.sent
+    expect(total.messages).toBe(8)
+    expect(client.messages + server.messages).toBe(total.messages)
+    const long = file(
+      "long.pcap",
+      capture([
+        ...opening,
+        ...Array.from({ length: 200 }, () => ["client", message(bytes("x".repeat(1000)))] as const),
+      ]),
+    )
+    const read = json((await run(["--json", "-n", "1", long])).stdout).at(-1)
+    expect(read.messages).toBeGreaterThan(0)
+    expect(read.messages).toBeLessThan(100)
   })
 
   test("--last prints the last of them", async () => {
