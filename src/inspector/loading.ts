@@ -9,7 +9,7 @@ import { Reading } from "./reading.js"
 import { Saving } from "./saving.js"
 import { chartsOf } from "./series.js"
 import { sorted } from "./sorting.js"
-import { View } from "./view.js"
+import { STEP_MILLISECONDS, View } from "./view.js"
 
 const STATE_MILLISECONDS = 100
 const CHARTS_MILLISECONDS = 1000
@@ -162,11 +162,14 @@ export class Loading {
   }
 
   #add(events: readonly CaptureEvent[]): void {
+    const end = performance.now() + STEP_MILLISECONDS
     for (const event of events) {
       const row = this.#index.add(event)
       // A view that is up to date is spared another reading of the files.
       if (!row || !this.#index.isCut(this.#index.rows - 1)) continue
-      this.#view.step(Number.POSITIVE_INFINITY)
+      const left = end - performance.now()
+      if (left <= 0) continue
+      this.#view.step(left)
       if (this.#view.next === this.#index.rows - 1) this.#view.test(row)
     }
   }

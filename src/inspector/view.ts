@@ -5,8 +5,9 @@ import { type FilterKind, type FilterRow, filterRow } from "../capture/filter/ro
 import type { CaptureIndex } from "./capture-index.js"
 import { Column } from "./columns.js"
 
-/** Milliseconds of one step, and the number of rows between looks at the clock. */
-const STEP_MILLISECONDS = 50
+/** Milliseconds of one step. */
+export const STEP_MILLISECONDS = 50
+/** The number of rows between looks at the clock, unless texts are searched. */
 const CLOCK_ROWS = 64
 
 export class View {
@@ -57,9 +58,10 @@ export class View {
       return
     }
     const end = performance.now() + milliseconds
+    const clockRows = this.#wanted.readsText ? 1 : CLOCK_ROWS
     while (!this.complete && !this.needsEvent) {
       this.#add(this.#wanted(new IndexedRow(this.#index, this.#seen)))
-      if (this.#seen % CLOCK_ROWS === 0 && performance.now() >= end) return
+      if (this.#seen % clockRows === 0 && performance.now() >= end) return
     }
   }
 

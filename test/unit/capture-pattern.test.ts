@@ -32,6 +32,16 @@ const texts = fc
   })
   .map((characters) => characters.join(""))
 
+/** Returns the pattern of an expression, unless that is too long. */
+function patternOf(source: string): Pattern | undefined {
+  try {
+    return new Pattern(source)
+  } catch (error) {
+    if (/may have 200 characters/.test((error as Error).message)) return undefined
+    throw error
+  }
+}
+
 test("matches what RegExp matches", () => {
   fc.assert(
     fc.property(expressions, fc.array(texts, { minLength: 1, maxLength: 5 }), (source, texts) => {
@@ -43,7 +53,8 @@ test("matches what RegExp matches", () => {
         expect(() => new Pattern(source)).toThrow(SyntaxError)
         return
       }
-      const pattern = new Pattern(source)
+      const pattern = patternOf(source)
+      fc.pre(pattern !== undefined)
       for (const text of texts)
         expect([text, pattern.test(text)]).toEqual([text, expected.test(text)])
     }),
@@ -53,12 +64,12 @@ test("matches what RegExp matches", () => {
 
 test("takes time in proportion to the text, for expressions that take RegExp years", () => {
   const text = `${"a".repeat(1_000_000)}!`
-  for (const source of ["(a+)+$", "^(a|a)*$", "(a*)*b", "(.*)(.*)(.*)=", "((a{0,5}){0,5}){0,5}b"])
+  for (const source of ["(a+)+$", "^(a|a)*$", "(a*)*b", "(.*)(.*)(.*)=", "((a{0,4}){0,4}){0,4}b"])
     expect([source, new Pattern(source).test(text)]).toEqual([source, false])
 })
 
 test("may repeat nothing any number of times", () => {
-  expect(new Pattern("((((){1000}){1000}){1000}){1000}x").test("x")).toBe(true)
+  expect(new Pattern("((((){200}){200}){200}){200}x").test("x")).toBe(true)
 })
 
 describe("what is found of a text is kept within limits", () => {

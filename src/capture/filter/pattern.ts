@@ -5,7 +5,7 @@
  */
 
 /** Maximum number of characters, classes, repetitions and alternatives, after repetitions are written out. */
-const NODES_MAX = 1000
+const NODES_MAX = 200
 /** States and characters that are kept, before they are found again. */
 const STATES_MAX = 1000
 const CHARACTERS_MAX = 10_000
