@@ -79,6 +79,24 @@ describe("bytes that programs print", () => {
     expect(hex(parseHex(written))).toBe(hex(bytes))
   })
 
+  test.each([16, 32, 40])("xxd -c 32, of %i bytes", (length) => {
+    const rows = [bytes.subarray(0, Math.min(length, 32)), bytes.subarray(32, length)]
+    const lines = rows.map((row, i) => {
+      const words = hex(row).replace(/....(?=.)/g, "$& ")
+      return row.length && `${offset(2 * i)}: ${words.padEnd(79)}  ${ascii(row)}\n`
+    })
+    expect(hex(parseHex(lines.filter(Boolean).join("")))).toBe(hex(bytes.subarray(0, length)))
+  })
+
+  test("two groups of bytes are no offset and its bytes", () => {
+    expect(hex(parseHex("00020102  00020304"))).toBe("0002010200020304")
+    expect(hex(parseHex("00020102  00020304\n00030102  00020304"))).toBe(
+      "00020102000203040003010200020304",
+    )
+    expect(hex(parseHex("0000   68 65"))).toBe("6865")
+    expect(hex(parseHex("0000   68 65\n0002   6c"))).toBe("68656c")
+  })
+
   test("a sentinel in front is no offset", () => {
     expect(hex(parseHex("00000000 68 69"))).toBe("000000006869")
   })
@@ -91,6 +109,11 @@ test.each([
   ],
   ["68\n656", "line 2 has 3 digits: half a byte is missing"],
   ["hello", 'line 1: "h" is not'],
+  ["00000000: 6865 6c6c  hell\n6f00\n", "line 2 has no offset, and others have one"],
+  [
+    "00000000: 6865  he\n00000004: 6c6c  ll",
+    "line 1 does not have the 4 bytes that are between its offset and the next one",
+  ],
   ["00000000  00 00  |..|\n*\n00000100", "line 2: * stands for lines that were left out"],
 ])("%j is refused", (written, says) => {
   expect(() => parseHex(written)).toThrow(SyntaxError)
