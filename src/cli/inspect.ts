@@ -21,6 +21,7 @@ import { tableHeader, tableRow } from "./inspect-table.js"
 import { type Summary, Tally } from "./inspect-tally.js"
 import { openPage, savePage } from "./open-page.js"
 import { Output, OutputClosed } from "./output.js"
+import { checkPlainName, savePlain } from "./plain-capture.js"
 import { Progress } from "./progress.js"
 
 export const usage: string = `usage: zeromq-lz4 inspect [options] FILE…
@@ -50,6 +51,9 @@ time. In a name, * and ? stand for any characters.
       --open                    shows FILE in a browser, in a page that works offline
       --html PAGE               writes that page, with FILE in it, to the file PAGE; FILE has at
                                 most 64 MiB. Both take --dictionary, and no other option
+      --plain OUT               writes the same recording with plain ZMTP over TCP in place of
+                                lz4+tcp:// to OUT, which ends in .pcap or .pcapng, or is "-";
+                                takes --dictionary, --max-message-size and no other option
   -h, --help                    this text
 
 EXPR: ${filterHelp}
@@ -115,12 +119,13 @@ function wantsColour(): boolean {
 }
 
 export async function inspect(args: string[]): Promise<void> {
-  const { files, open, html, format, filter, shown, dictionary, options } = inspectArgs(args)
+  const { files, open, html, plain, format, filter, shown, dictionary, options } = inspectArgs(args)
   const [file] = files as [string]
   if (open) return openPage(file, dictionary)
   if (html !== undefined) return savePage(html, file, dictionary)
   try {
-    await report(files, format, filter, shown, options)
+    if (plain !== undefined) await savePlain(plain, files, options)
+    else await report(files, format, filter, shown, options)
   } catch (error) {
     if (!(error instanceof OutputClosed)) throw error
   }
@@ -143,6 +148,7 @@ function inspectArgs(args: string[]) {
       "max-message-size": { type: "string" },
       open: { type: "boolean" },
       html: { type: "string" },
+      plain: { type: "string" },
     },
   })
   if (positionals.length === 0) throw new UsageError("no FILE given")
@@ -155,6 +161,10 @@ function inspectArgs(args: string[]) {
     throw new UsageError("--open takes a file, and no other option but --dictionary")
   if (html !== undefined && Object.keys(others).length > 0)
     throw new UsageError("--html takes no other option but --dictionary")
+  const { "max-message-size": _, plain, ...forRows } = others
+  if (plain !== undefined) checkPlainName(plain)
+  if (plain !== undefined && Object.keys(forRows).length > 0)
+    throw new UsageError("--plain takes no other options but --dictionary and --max-message-size")
   const maxMessageSize =
     wholeNumber("--max-message-size", values["max-message-size"]) ?? MESSAGE_MAX_BYTES
   if (maxMessageSize < -1)
@@ -170,6 +180,7 @@ function inspectArgs(args: string[]) {
     files,
     open,
     html,
+    plain,
     dictionary,
     format: {
       ...format,

@@ -30,6 +30,7 @@ export class OutputFile {
   readonly #option: string
   readonly #file: string
   readonly #inputs: readonly Input[]
+  #descriptor: number | undefined
 
   /** @throws UsageError if the output is one of the inputs, whatever it is called. */
   constructor(option: string, file: string, inputs: readonly string[]) {
@@ -49,29 +50,43 @@ export class OutputFile {
    * @throws InputError if it cannot be written.
    */
   write(content: string | Uint8Array): void {
-    let descriptor: number | undefined
     try {
-      // Not emptied before it is known to be another file, and as private as it has to be.
-      descriptor = openSync(
-        this.#file,
-        constants.O_WRONLY | constants.O_CREAT,
-        this.#mode(undefined),
-      )
-      const stats = fstatSync(descriptor, { bigint: true })
-      this.#checkNotInput(stats)
-      if (stats.isFile()) {
-        const mode = Number(stats.mode) & 0o777
-        const allowed = mode & (this.#mode(stats) | 0o111)
-        if (allowed !== mode) fchmodSync(descriptor, allowed)
-        ftruncateSync(descriptor, 0)
-      }
-      const bytes = typeof content === "string" ? Buffer.from(content) : content
+      this.append(content)
+    } finally {
+      this.close()
+    }
+  }
+
+  /** Writes more of the file. The first call replaces what it had. Throws as `write` does. */
+  append(content: string | Uint8Array): void {
+    const bytes = typeof content === "string" ? Buffer.from(content) : content
+    try {
+      const descriptor = this.#descriptor ?? this.#open()
       for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at)
     } catch (error) {
       throw error instanceof UsageError ? error : fileError(this.#file, error)
-    } finally {
-      if (descriptor !== undefined) closeSync(descriptor)
     }
+  }
+
+  close(): void {
+    if (this.#descriptor !== undefined) closeSync(this.#descriptor)
+    this.#descriptor = undefined
+  }
+
+  #open(): number {
+    // Not emptied before it is known to be another file, and as private as it has to be.
+    const flags = constants.O_WRONLY | constants.O_CREAT
+    const descriptor = openSync(this.#file, flags, this.#mode(undefined))
+    this.#descriptor = descriptor
+    const stats = fstatSync(descriptor, { bigint: true })
+    this.#checkNotInput(stats)
+    if (stats.isFile()) {
+      const mode = Number(stats.mode) & 0o777
+      const allowed = mode & (this.#mode(stats) | 0o111)
+      if (allowed !== mode) fchmodSync(descriptor, allowed)
+      ftruncateSync(descriptor, 0)
+    }
+    return descriptor
   }
 
   #checkNotInput({ dev, ino }: BigIntStats): void {

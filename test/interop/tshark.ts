@@ -41,9 +41,14 @@ export function follow(
   })
 }
 
-/** Returns fields of each packet; see tshark -G fields. */
-export function packetFields(capture: Uint8Array, fields: readonly string[]): string[][] {
-  const stdout = tshark(capture, "-T", "fields", ...fields.flatMap((field) => ["-e", field]))
+/** Returns fields of each packet; see tshark -G fields. `options` are more of its options. */
+export function packetFields(
+  capture: Uint8Array,
+  fields: readonly string[],
+  options: readonly string[] = [],
+): string[][] {
+  const named = fields.flatMap((field) => ["-e", field])
+  const stdout = tshark(capture, ...options, "-T", "fields", ...named)
   return stdout
     .trimEnd()
     .split("\n")

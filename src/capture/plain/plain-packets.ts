@@ -1,0 +1,196 @@
+import { frameHeadLength, MORE, writeFrameHead } from "../../codec/frames.js"
+import { writeCommand } from "../../zmtp/commands.js"
+import { GREETING_BYTES, type MechanismName, writeGreeting } from "../../zmtp/greeting.js"
+import { isNamed, readProperties, writeMetadata } from "../../zmtp/metadata.js"
+import { revisionProperty } from "../../zmtp/revision.js"
+import type {
+  CaptureCommand,
+  CaptureConnection,
+  CaptureEvent,
+  CaptureMessage,
+  CapturePart,
+  Handshake,
+  Side,
+  Time,
+} from "../events.js"
+import { shippedIn } from "../streams/messages.js"
+import { TcpConversation } from "./tcp-conversation.js"
+
+const [REVISION_NAME] = revisionProperty(0)
+/** Offset of the version in a greeting. */
+const VERSION = 10
+
+/** An IP packet. */
+export interface PlainPacket {
+  time: Time
+  bytes: Uint8Array
+}
+
+/** Numbers of what was written, and of what was left out. */
+export interface PlainCounts {
+  connections: number
+  messages: number
+  commands: number
+  packets: number
+  leftOut: {
+    dictionaries: number
+    /** Messages with a part that does not decode. */
+    undecodable: number
+    /** Connections with a mechanism other than NULL and PLAIN. */
+    encrypted: number
+    /** Connections of ZMTP 1 and 2. */
+    old: number
+  }
+  /** Errors in the recording, where more may be missing. */
+  errors: number
+}
+
+/** What is known of a connection. */
+interface State {
+  isLeftOut: boolean
+  /** Undefined until something is written. */
+  tcp: TcpConversation | undefined
+  /** Whether a side's greeting was written, or the room of one that is missing. */
+  readonly greeted: Record<Side, boolean>
+  /** The time of its first packet. */
+  readonly begun: Time
+}
+
+/**
+ * Turns the events of a capture into the packets of the same connections with plain ZMTP: without
+ * dictionaries, arenas, envelopes and the property that announces them.
+ */
+export class PlainPackets {
+  readonly counts: PlainCounts = {
+    connections: 0,
+    messages: 0,
+    commands: 0,
+    packets: 0,
+    leftOut: { dictionaries: 0, undecodable: 0, encrypted: 0, old: 0 },
+    errors: 0,
+  }
+  readonly #states = new WeakMap<CaptureConnection, State>();
+
+  /** Returns the packets of an event. */
+  *add(event: CaptureEvent): Generator<PlainPacket> {
+    const { type, connection } = event
+    if (type === "error") {
+      this.counts.errors++
+      return
+    }
+    if (type === "connection") {
+      const greeted = { client: false, server: false }
+      this.#states.set(connection, { isLeftOut: false, tcp: undefined, greeted, begun: event.time })
+      return
+    }
+    const state = this.#states.get(connection)
+    if (!state || state.isLeftOut) return
+    if (type === "handshake") yield* this.#handshake(connection, state, event)
+    else if (type === "command") yield* this.#command(connection, state, event.command)
+    else if (type === "message") yield* this.#message(connection, state, event.message)
+    else if (state.tcp && connection.ended) {
+      const { by, how } = connection.ended
+      yield* this.#packets(state.tcp.close(by, how), event.time)
+    }
+  }
+
+  *#handshake(
+    connection: CaptureConnection,
+    state: State,
+    { from, time, handshake }: { from: Side; time: Time; handshake: Handshake },
+  ): Generator<PlainPacket> {
+    const reason = leftOutFor(handshake)
+    if (reason) {
+      state.isLeftOut = true
+      this.counts.leftOut[reason]++
+    } else if (!state.greeted[from]) {
+      // The second event of a side is that of its READY, which is a command as well.
+      state.greeted[from] = true
+      yield* this.#send(connection, state, from, time, [greetingOf(handshake)])
+    }
+  }
+
+  *#command(
+    connection: CaptureConnection,
+    state: State,
+    { from, time, name, body }: CaptureCommand,
+  ): Generator<PlainPacket> {
+    this.counts.commands++
+    const hasMetadata = name === "READY" || name === "INITIATE"
+    const frame = writeCommand(name, hasMetadata ? withoutRevision(body) : body)
+    yield* this.#send(connection, state, from, time, [frame])
+  }
+
+  *#message(
+    connection: CaptureConnection,
+    state: State,
+    { from, time, parts }: CaptureMessage,
+  ): Generator<PlainPacket> {
+    const { leftOut } = this.counts
+    if (shippedIn(parts[0] as CapturePart)) {
+      leftOut.dictionaries++
+      return
+    }
+    const bodies = parts.flatMap(({ plain }) => plain ?? [])
+    if (bodies.length < parts.length) {
+      leftOut.undecodable++
+      return
+    }
+    this.counts.messages++
+    const last = bodies.length - 1
+    const frames = bodies.flatMap((body, i) => [headOf(body, i < last ? MORE : 0), body])
+    yield* this.#send(connection, state, from, time, frames)
+  }
+
+  *#send(
+    { client, server, id, begun }: CaptureConnection,
+    state: State,
+    from: Side,
+    time: Time,
+    pieces: readonly Uint8Array[],
+  ): Generator<PlainPacket> {
+    if (!state.tcp) {
+      state.tcp = new TcpConversation(client, server, id)
+      this.counts.connections++
+      if (begun) yield* this.#packets(state.tcp.open(), state.begun)
+    }
+    // A greeting that the recording does not have is missing here as well.
+    if (begun && !state.greeted[from]) {
+      state.greeted[from] = true
+      state.tcp.skip(from, GREETING_BYTES)
+    }
+    yield* this.#packets(state.tcp.send(from, pieces), time)
+  }
+
+  *#packets(packets: Iterable<Uint8Array>, time: Time): Generator<PlainPacket> {
+    for (const bytes of packets) {
+      this.counts.packets++
+      yield { time, bytes }
+    }
+  }
+}
+
+/** Returns why a connection with this greeting is left out; undefined if it is not. */
+function leftOutFor({ version, mechanism }: Handshake): "encrypted" | "old" | undefined {
+  if (Number.parseInt(version, 10) < 3) return "old"
+  return mechanism === "NULL" || mechanism === "PLAIN" ? undefined : "encrypted"
+}
+
+function greetingOf({ version, mechanism, asServer }: Handshake): Uint8Array {
+  const greeting = writeGreeting(mechanism as MechanismName, asServer)
+  greeting.set(version.split(".").map(Number), VERSION)
+  return greeting
+}
+
+/** Returns metadata without the property that announces `lz4+tcp://` (RFC.md section 3.9). */
+function withoutRevision(body: Uint8Array): Uint8Array {
+  const properties = readProperties(body) ?? []
+  const others = properties.filter(([name]) => !isNamed(name, REVISION_NAME))
+  return others.length < properties.length ? writeMetadata(others) : body
+}
+
+function headOf({ length }: Uint8Array, flags: number): Uint8Array {
+  const head = new Uint8Array(frameHeadLength(length))
+  writeFrameHead(head, 0, flags, length)
+  return head
+}
