@@ -161,10 +161,10 @@ function inspectArgs(args: string[]) {
     throw new UsageError("--open takes a file, and no other option but --dictionary")
   if (html !== undefined && Object.keys(others).length > 0)
     throw new UsageError("--html takes no other option but --dictionary")
-  const { "max-message-size": _, plain, ...forRows } = others
+  const { "max-message-size": _, "dictionary-for": __, plain, ...forRows } = others
   if (plain !== undefined) checkPlainName(plain)
   if (plain !== undefined && Object.keys(forRows).length > 0)
-    throw new UsageError("--plain takes no other options but --dictionary and --max-message-size")
+    throw new UsageError("--plain takes only --dictionary, --dictionary-for and --max-message-size")
   const maxMessageSize =
     wholeNumber("--max-message-size", values["max-message-size"]) ?? MESSAGE_MAX_BYTES
   if (maxMessageSize < -1)
