@@ -342,8 +342,8 @@ describe("errors", () => {
 
   test.each<[says: string, status: number, args: string[]]>([
     ["--plain writes to a file .pcap or .pcapng", 2, ["--plain", "out.txt", good]],
-    ["--plain takes no other options", 2, ["--plain", "out.pcap", "--json", good]],
-    ["--plain takes no other options", 2, ["--plain", "out.pcap", "--filter", "x", good]],
+    ["--plain takes only --dictionary", 2, ["--plain", "out.pcap", "--json", good]],
+    ["--plain takes only --dictionary", 2, ["--plain", "out.pcap", "--filter", "x", good]],
     ["--plain would write over", 2, ["--plain", good, good]],
     ["--html takes no other option", 2, ["--plain", "x.pcap", "--html", "x.html", good]],
     ["no FILE", 2, ["--plain", good]],
