@@ -215,7 +215,7 @@ export class CaptureIndex {
         return texts.join("\n")
       case "close": {
         const { client, server } = this.connection(this.connectionId(index))!
-        return `${client} → ${server}`
+        return `${client} → ${server} ${texts[0]} ${texts[1]}`
       }
       default:
         return `${texts[0]}${this.kind(index) === "error" ? ":" : ""} ${texts[1]}`

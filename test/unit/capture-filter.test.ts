@@ -320,6 +320,18 @@ describe("an event's row", () => {
     expect([found(event, "kind=LZ4D"), found(event, "kind=message")]).toEqual([true, false])
   })
 
+  test("of an end matches what it says, and both addresses", () => {
+    const ended = { by: "server", how: "RST", inMessage: false } as const
+    const event: CaptureEvent = {
+      type: "close",
+      connection: { ...connection, ended },
+      time: undefined,
+    }
+    for (const text of ['"reset by the server"', "close", '"127.0.0.1:40000 → 127.0.0.1:5555"'])
+      expect([text, found(event, text)]).toEqual([text, true])
+    expect(found(event, '"closed by"')).toBe(false)
+  })
+
   test("of an error of the file has no connection", () => {
     const event: CaptureEvent = { type: "error", connection: undefined, error }
     expect(found(event, "kind=error")).toBe(true)

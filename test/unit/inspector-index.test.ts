@@ -201,6 +201,7 @@ describe("rows", () => {
     ])
     expect(viewOf(index, "10.0.0.1")).toEqual([0, 2])
     expect(viewOf(index, "kind=handshake or kind=close")).toEqual([1, 2])
+    expect(viewOf(index, '"recording ends"')).toEqual([2])
   })
 
   test("show if the preview is incomplete", () => {

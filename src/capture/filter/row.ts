@@ -75,10 +75,11 @@ function kindsOf(event: CaptureEvent): readonly FilterKind[] {
 
 function textOf(event: CaptureEvent): string {
   if (event.type === "message") return messageText(event.message)
-  // The ends of a connection are found wherever it begins or ends.
-  if (event.type === "close") return `${event.connection.client} → ${event.connection.server}`
   if (event.type === "error") return detailOf(event)
-  return `${formOf(event)} ${detailOf(event)}`
+  const said = `${formOf(event)} ${detailOf(event)}`
+  // The ends of a connection are found wherever it begins or ends.
+  const { client, server } = event.connection
+  return event.type === "close" ? `${client} → ${server} ${said}` : said
 }
 
 function messageText({ parts }: CaptureMessage): string {
