@@ -16,8 +16,8 @@ const LINE_FEED = 10
 export interface SampleOptions {
   /** Whether each line of a file that is not a capture is a sample. */
   lines: boolean
-  /** The filter for messages of captures. */
-  filter: CaptureFilter | undefined
+  /** Makes the filter for messages of one capture, from whose beginning it counts times. */
+  filter: (() => CaptureFilter) | undefined
 }
 
 /** Samples, grouped by message. A message from a capture has all its parts, any other has one. */
@@ -39,7 +39,7 @@ export class Samples {
     const samples = new Samples()
     for (const file of files) {
       const { head, whole } = await peek(readChunks(file), SIGNATURE_BYTES)
-      if (isCapture(head)) await samples.#addCapture(nameOf(file), whole, options.filter)
+      if (isCapture(head)) await samples.#addCapture(nameOf(file), whole, options.filter?.())
       else if (options.filter)
         throw new UsageError(`--filter is for captures, and ${nameOf(file)} is not one`)
       else {

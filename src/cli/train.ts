@@ -1,3 +1,4 @@
+import type { CaptureFilter } from "../capture/filter/capture-filter.js"
 import { Codec } from "../codec/codec.js"
 import { frameHeadLength } from "../codec/frames.js"
 import { MIN_COMPRESS_BYTES_WITH_DICTIONARY } from "../codec/options.js"
@@ -118,7 +119,11 @@ function readArgs(args: string[]) {
     throw new UsageError(
       `--capacity must be 1 to ${DICTIONARY_MAX_BYTES} bytes; got ${JSON.stringify(capacity)}`,
     )
-  return { output, capacity: bytes, lines, filter: filterOf(parsed.values.filter), files }
+  const { filter } = parsed.values
+  const newFilter = () => filterOf(filter) as CaptureFilter
+  // Mistakes are reported before anything is read.
+  if (filter) newFilter()
+  return { output, capacity: bytes, lines, filter: filter && newFilter, files }
 }
 
 /** Chooses messages evenly, up to the size that training uses. */

@@ -407,6 +407,20 @@ describe("train, with a capture", () => {
     expect(readFileSync(at("captured.dict"))).toEqual(dictionary)
   })
 
+  test("--filter counts times from the beginning of each capture", async () => {
+    const later = file(
+      "later.pcap",
+      pcapFile(
+        captured(encoded).map(({ time, ...frame }) => ({
+          ...frame,
+          time: time! + 3_600_000_000_000n,
+        })),
+      ),
+    )
+    const filtered = await train("--filter", "time<10s", capture, later)
+    expect(filtered.stdout).toContain("made of 1440 samples")
+  })
+
   test("--filter selects messages", async () => {
     const all = (await run(["inspect", "--json", "--filter", "kind=message level", capture])).stdout
     const count = all.match(/"type":"message"/g)?.length as number
