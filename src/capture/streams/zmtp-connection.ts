@@ -147,7 +147,8 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
 
   end(from: Side, time: Time, cut: boolean): void {
     const isComplete = this.#directions[from].end(time, cut)
-    if (this.#end && !isComplete) this.#end.inMessage = true
+    // With `cut` only the recording ends, and the rest may have been sent.
+    if (this.#end && !isComplete && !cut) this.#end.inMessage = true
     this.#decoders[from].close()
     this.#ended.add(from)
     if (this.#ended.size < 2) return
