@@ -22,10 +22,12 @@ export class ContentSearch {
     return this.#reading.bytesRead
   }
 
-  /** Tests the rows of the next piece, if the first reading has come as far. */
-  async step(first: Reading): Promise<void> {
-    if (this.#reading.steps === first.steps) return
-    await this.#reading.repeat(first.steps, (events) => this.#test(events))
+  /** Tests the rows of the next piece. Returns false if the first reading has not come as far. */
+  async step(first: Reading): Promise<boolean> {
+    const { steps, failed } = first
+    if (this.#reading.steps === steps) return false
+    await this.#reading.repeat(steps, failed, (events) => this.#test(events))
+    return true
   }
 
   close(): void {

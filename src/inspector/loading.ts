@@ -43,6 +43,9 @@ export class Loading {
   /** The reading that finds the rows. */
   #first: Reading | undefined
   #milliseconds = 0
+  /** Whether no more rows will be added. */
+  #isOver = false
+  #closed = false
   #looking = false
   #reportedAt = 0
   #charted = 0
@@ -68,12 +71,20 @@ export class Loading {
       this.#phase = "failed"
       this.#failure = this.#failureOf(error as Error)
     }
+    this.#isOver = true
     this.#milliseconds = performance.now() - this.#started
     await this.#look()
   }
 
   cancel(): void {
     if (this.#phase === "reading") this.#phase = "cancelled"
+  }
+
+  /** Ends all work: another capture was opened. */
+  close(): void {
+    this.cancel()
+    this.#closed = true
+    if (!this.#looking) this.#search?.close()
   }
 
   filter(text: string): void {
@@ -99,14 +110,18 @@ export class Loading {
   /** Reads the capture once more, up to where it was read. */
   async save(form: Saved): Promise<Blob> {
     const view = this.#view
+    if (!view.complete)
+      throw new Error("The filter is still searching: try again when it has found all rows.")
+    const first = this.#first
+    if (!first) throw new Error("There are no rows: nothing of the capture has been read.")
     const wanted = new Uint8Array(this.#index.rows)
     for (let place = 0; place < view.length; place++) wanted[view.at(place)] = 1
     const saving = new Saving(form, (row) => wanted[row] === 1)
-    const until = this.#first?.steps ?? 0
+    const { steps: until, failed } = first
     const reading = this.#newReading()
     try {
       while (reading.steps < until) {
-        await reading.repeat(until, (events) => saving.add(events))
+        await reading.repeat(until, failed, (events) => saving.add(events))
         await turn()
       }
     } finally {
@@ -183,14 +198,18 @@ export class Loading {
 
   /** Updates the view in steps, between which calls of the page are handled. */
   async #look(): Promise<void> {
-    if (this.#looking) return
+    if (this.#looking || this.#closed) return
     this.#looking = true
     do {
       await this.#step()
       this.#reportSometimes()
       await turn()
-    } while (!this.#view.complete)
+    } while (!this.#view.complete && !this.#closed)
     this.#looking = false
+    if (this.#closed) {
+      this.#search?.close()
+      return
+    }
     this.#sort()
     this.#reportSometimes()
   }
@@ -218,7 +237,9 @@ export class Loading {
       this.#search?.close()
       this.#search = new ContentSearch(this.#view, this.#newReading())
     }
-    await this.#search.step(first)
+    const view = this.#view
+    // Files that changed may have less to search now.
+    if (!(await this.#search.step(first)) && this.#isOver) view.stepCut()
   }
 
   #reportSometimes(): void {

@@ -18,6 +18,8 @@ export class Reading {
   /** Bytes of all files that were read. */
   bytesRead = 0
   ended = false
+  /** Whether the last step failed. */
+  failed = false
 
   constructor(files: readonly Blob[], dictionary: Uint8Array | undefined) {
     this.#files = files
@@ -43,20 +45,27 @@ export class Reading {
       if (file !== undefined) return await this.#read(file, take)
       take(this.#reader.end())
       this.ended = true
+    } catch (error) {
+      this.failed = true
+      throw error
     } finally {
       this.steps++
     }
   }
 
   /**
-   * Does the same again as another reading, which has taken `until` steps. What its last one threw, which
-   * the page shows, is not thrown again.
+   * Does the same again as another reading, which has taken `until` steps, the last of which may have
+   * `failed`. What that one threw, which the page shows, is not thrown again.
    */
-  async repeat(until: number, take: (events: readonly CaptureEvent[]) => void): Promise<void> {
+  async repeat(
+    until: number,
+    failed: boolean,
+    take: (events: readonly CaptureEvent[]) => void,
+  ): Promise<void> {
     try {
       await this.step(take)
     } catch (error) {
-      if (this.steps < until) throw error
+      if (!failed || this.steps < until) throw error
     }
   }
 

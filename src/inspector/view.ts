@@ -70,6 +70,11 @@ export class View {
     this.#add(this.#wanted?.(filterRow(event, this.#index.origin)) ?? true)
   }
 
+  /** Tests the next row by what the index has of it. */
+  stepCut(): void {
+    this.#add(this.#wanted?.(new IndexedRow(this.#index, this.#seen)) ?? true)
+  }
+
   #add(matches: boolean): void {
     const row = this.#seen++
     if (matches && this.#wanted) this.#rows.push(row)

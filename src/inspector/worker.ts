@@ -12,7 +12,7 @@ const current = (): Loading => {
 
 const calls: { [Name in keyof Calls]: (...args: Parameters<Calls[Name]>) => unknown } = {
   open(capture, files, dictionary, filter) {
-    loading?.cancel()
+    loading?.close()
     loading = new Loading(capture, files, dictionary, (state: State) => reply({ state }))
     loading.filter(filter)
     void loading.run()
