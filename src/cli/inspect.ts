@@ -9,6 +9,7 @@ import {
   placeOf,
 } from "../capture/index.js"
 import { jsonRow } from "../capture/json-rows.js"
+import { MAX_FILES } from "../capture/packets/file-place.js"
 import { hasRow } from "../capture/rows.js"
 import { parse, wholeNumber } from "./args.js"
 import { dictionaryChoice, readDictionary } from "./dictionary.js"
@@ -153,6 +154,8 @@ function inspectArgs(args: string[]) {
   })
   if (positionals.length === 0) throw new UsageError("no FILE given")
   const files = matchingFiles(positionals)
+  if (files.length > MAX_FILES)
+    throw new UsageError(`at most ${MAX_FILES} FILEs are read as one; got ${files.length}`)
   const isPage = values.open || values.html !== undefined
   if (isPage && files.length > 1)
     throw new UsageError(`--open and --html take one FILE; got ${files.length}`)

@@ -129,6 +129,7 @@ describe("wrong usage exits with 2 and explains the right one", () => {
   test.each<[says: string, args: string[]]>([
     ["no FILE", []],
     ["take one FILE; got 2", ["--open", good, good]],
+    ["at most 4096 FILEs are read as one; got 4097", Array(4097).fill(good)],
     ["--bogus", ["--bogus", good]],
     ['--filter: character 1: no field "sise"', ["--filter", "sise=3", good]],
     ["To specify an option argument starting with a dash use", ["--filter", "-x", good]],
@@ -587,6 +588,11 @@ describe("the table", async () => {
     expect(stdout).toMatch(/ close {6}reset by the client, in the middle of a message\n/)
     expect(stdout).toMatch(/, reset by the client, in the middle of a message, 1 error\n/)
     expect(stdout).toContain("\nconnections that were refused: 1 127.0.0.1:5555\n")
+    // The recording ends before the other side does.
+    const unfinished: Said = [...opening, ["server", half]]
+    const halfClosed = conversation(unfinished, { closed: "FIN" }).slice(0, -2)
+    const other = await run([file("half-closed.pcap", pcapFile(framesOf(halfClosed)))])
+    expect(other.stdout).toMatch(/ close {6}closed by the client\n/)
   })
 
   test("counts and names the packets that are not read", async () => {
@@ -655,7 +661,7 @@ describe("which rows are printed", () => {
     const [row, connection, total] = json(stdout)
     expect(row).toMatchObject({ type: "connection", packet: 4 })
     const { client, server } = connection.sent
-    expect(total.messages).toBe(8)
+    expect(total.messages).toBe(7)
     expect(client.messages + server.messages).toBe(total.messages)
     const long = file(
       "long.pcap",
