@@ -168,7 +168,7 @@ export class CaptureReader {
     for (const [connection, { count, ...place }] of this.#leftOut) {
       const message = `${count} messages, commands and errors are left out: those that the same bytes of the file complete take more than ${pending.maxBytes} bytes`
       const error = { code: "ERR_CAPTURE_UNREADABLE", message, ...place } as const
-      this.#events.push({ type: "error", connection, error })
+      this.#emit({ type: "error", connection, error })
     }
     this.#leftOut.clear()
     pending.renew()

@@ -1,6 +1,7 @@
 import { styleText } from "node:util"
 import { timeOf } from "../capture/event-time.js"
 import type { CaptureError, CaptureEvent, CapturePart, Side } from "../capture/events.js"
+import { placeOf } from "../capture/packets/file-place.js"
 import { COLUMNS, detailOf, formOf, formsOf, ratioText, senderOf } from "../capture/rows.js"
 import { shippedIn } from "../capture/streams/messages.js"
 import { clockTime } from "../capture/times.js"
@@ -13,9 +14,12 @@ export interface TableLayout {
   colour: boolean
   /** Whether times are in UTC, rather than local. */
   utc?: boolean
+  /** The names of the files, if there are several: errors of a file say which. */
+  files?: readonly string[]
 }
 
 type MessageEvent = Extract<CaptureEvent, { type: "message" }>
+type ErrorEvent = Extract<CaptureEvent, { type: "error" }>
 
 const ARROWS: Record<Side, string> = { client: "→", server: "←" }
 /** Minimum width of the content, even if the line becomes wider than the terminal. */
@@ -57,8 +61,13 @@ export function tableRow(event: CaptureEvent, layout: TableLayout): string {
   if (event.type === "message") return messageRow(event, layout)
   const kind = cutTo(visible(formOf(event)), NAME_MAX_COLUMNS)
   const start = leadOf(event, kind, layout)
-  if (event.type === "error") return styled("red", `${start} ${visible(detailOf(event))}`, layout)
+  if (event.type === "error")
+    return styled("red", `${start} ${visible(fileOf(event, layout) + detailOf(event))}`, layout)
   return textRow(start, detailOf(event), layout)
+}
+
+function fileOf({ connection, error }: ErrorEvent, { files = [] }: TableLayout): string {
+  return !connection && files.length > 1 ? `${files[placeOf(error.offset).file]}: ` : ""
 }
 
 function messageRow(event: MessageEvent, layout: TableLayout): string {

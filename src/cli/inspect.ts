@@ -100,14 +100,16 @@ const json: Format = {
   summary: jsonSummary,
 }
 
-function table(utc: boolean, full: boolean): Format {
+function table(utc: boolean, full: boolean, files: readonly string[]): Format {
+  const names = files.map(nameOf)
   const columns = () => (full ? FULL_COLUMNS : (process.stdout.columns ?? NO_TERMINAL_COLUMNS))
   return {
     maxConnections: 100,
     onlyMatching: true,
     header: `${tableHeader({ columns: columns(), utc })}\n`,
     hasRow,
-    row: (event) => tableRow(event, { columns: columns(), colour: wantsColour(), utc }),
+    row: (event) =>
+      tableRow(event, { columns: columns(), colour: wantsColour(), utc, files: names }),
     summary: (summary) => [...(summary.matching > 0 ? [""] : []), ...summaryText(summary, utc)],
   }
 }
@@ -174,7 +176,7 @@ function inspectArgs(args: string[]) {
     throw new UsageError(
       `--max-message-size is -1 for no limit, or in bytes; got ${maxMessageSize}`,
     )
-  const format = values.json ? json : table(values.utc === true, values.full === true)
+  const format = values.json ? json : table(values.utc === true, values.full === true, files)
   if (values.json && values.full) throw new UsageError("--json prints full content without --full")
   if (values.count !== undefined && values.last !== undefined)
     throw new UsageError("-n and --last exclude each other")

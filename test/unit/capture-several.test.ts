@@ -66,9 +66,10 @@ describe("several files", () => {
     expect(textsIn([pcapngFile(frames, { block: "simple" }), pcapFile([])])).toEqual(texts)
   })
 
-  test("the newest of a ring may be empty, but not the only one", () => {
+  test("the newest of a ring may be empty, but not the only one, nor all", () => {
     expect(textsIn([pcapFile(frames), new Uint8Array(0)])).toEqual(texts)
     expect(() => decodeCapture([new Uint8Array(0)])).toThrow("is empty")
+    expect(() => decodeCapture([new Uint8Array(0), new Uint8Array(0)])).toThrow("is empty")
   })
 
   test("offsets say in which file a message is", () => {

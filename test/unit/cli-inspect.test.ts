@@ -560,6 +560,13 @@ describe("the table", async () => {
     const result = await run(["--json", at("ring.pcap1"), cut])
     expect(result.stderr).toMatch(/cut\.pcap: the file ends/)
     expect(json(result.stdout).find(({ type }) => type === "error")).toMatchObject({ file: 1 })
+    const { stdout: rows } = await run([at("ring.pcap1"), cut])
+    expect(rows).toMatch(/ error .*cut\.pcap: ERR_CAPTURE_TRUNCATED: /)
+    const empty = file("empty-too.pcap", "")
+    expect(await run([empty, empty])).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(/empty-too\.pcap: is empty/),
+    })
     expect((await run(["--open", cut, cut])).stderr).toMatch(/take one FILE; got 2/)
   })
 
@@ -664,7 +671,7 @@ describe("which rows are printed", () => {
     expect(total.messages).toBe(7)
     expect(client.messages + server.messages).toBe(total.messages)
     const long = file(
-      "long.pcap",
+      "many-messages.pcap",
       capture([
         ...opening,
         ...Array.from({ length: 200 }, () => ["client", message(bytes("x".repeat(1000)))] as const),

@@ -108,9 +108,10 @@ export class StreamReader {
     this.#merged?.passOn()
   }
 
-  /** Ends all files. Throws as `endFile` does. */
+  /** Ends all files. Throws as `endFile` does, and if all are empty. */
   end(): void {
     for (const file of this.#files.keys()) this.endFile(file)
+    if (this.#files.every(({ isEmpty }) => isEmpty)) this.#files[0]?.end()
     this.#fragments.end()
     this.#connections.end()
   }
