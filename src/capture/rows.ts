@@ -5,7 +5,11 @@ import { endText } from "./summary.js"
 /** The columns of rows, in order. The page has one more before them, with the number of the row. */
 export const COLUMNS = {
   time: { name: "Time", title: "Seconds since the first event" },
-  packet: { name: "Packet", title: "Number in the file of the packet that completed it" },
+  packet: {
+    name: "Packet",
+    title:
+      "Number of the packet that completed it, over all files in the order in which they are read",
+  },
   connection: { name: "Conn", title: "Number of the connection" },
   from: { name: "", title: "From: → from the client, ← from the server" },
   form: { name: "Form", title: "Form of the parts, or what else it is" },

@@ -195,7 +195,9 @@ setText(byId("filter-help"), filterHelp)
 const COPY_MAX_BYTES = 16 << 20
 
 async function saveRows(form: Saved, extension: string): Promise<void> {
-  save(await client.call("save", form), `${files[0]?.name}.${extension}`)
+  // Another capture may be open when these are ready.
+  const name = `${files[0]?.name}.${extension}`
+  save(await client.call("save", form), name)
 }
 
 async function copyRows(): Promise<void> {

@@ -1,11 +1,11 @@
 /** One row with all of its bytes, read from the file again. */
-import type { CapturePart } from "../capture/events.js"
+import type { CaptureConnection, CapturePart } from "../capture/events.js"
 import { decodeFrames, placeOf } from "../capture/index.js"
 import { contentOf } from "../capture/streams/messages.js"
 import type { CaptureIndex } from "./capture-index.js"
 import { indentJson } from "./json.js"
 import { MAX_MESSAGE_BYTES } from "./limits.js"
-import type { Bytes, Details, PartDetails } from "./protocol.js"
+import type { Bytes, Details, PartDetails, Row } from "./protocol.js"
 import { textOf } from "./readable.js"
 
 /** Maximum number of parts that the detail pane lists. */
@@ -66,8 +66,7 @@ export class Opened {
       default: {
         const frames = await bytesOf(files, ranges)
         const messages = decodeFrames(frames, {
-          // Known from the first message on.
-          transport: connection?.transport ?? "lz4+tcp",
+          transport: transportOf(details.row, connection),
           dictionary: index.dictionary(row),
           maxMessageSize: MAX_MESSAGE_BYTES,
         })
@@ -102,6 +101,13 @@ export class Opened {
     if (!bytes) throw new RangeError(`Part ${part + 1} has no ${which} bytes.`)
     return bytes
   }
+}
+
+/** Returns what the sender of a message speaks, which the other side may not. */
+function transportOf({ forms, failed }: Row, connection: CaptureConnection | undefined) {
+  if (forms.some((form) => form !== "none")) return "lz4+tcp"
+  // Known from the first message on.
+  return failed ? (connection?.transport ?? "lz4+tcp") : "tcp"
 }
 
 function partOf({ kind, plain, wire, error }: Partial<CapturePart>): Part {

@@ -1,7 +1,6 @@
 /** Saves rows as files: the capture is read once more, because the index has only the beginnings. */
 import type { CaptureEvent } from "../capture/events.js"
 import { jsonRow } from "../capture/json-rows.js"
-import { contentOf } from "../capture/streams/messages.js"
 import type { Saved } from "./protocol.js"
 import { RowEvents } from "./row-events.js"
 
@@ -37,8 +36,9 @@ export class Saving {
   #save(event: CaptureEvent): void {
     if (this.#form === "json") this.#pieces.push(`${jsonRow(event, base64)}\n`)
     else if (event.type === "message")
-      for (const part of event.message.parts)
-        this.#pieces.push((contentOf(part) ?? new Uint8Array()) as Uint8Array<ArrayBuffer>)
+      // A dictionary is no body.
+      for (const { plain } of event.message.parts)
+        if (plain) this.#pieces.push(plain as Uint8Array<ArrayBuffer>)
   }
 }
 
