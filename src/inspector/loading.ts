@@ -243,6 +243,7 @@ export class Loading {
   }
 
   #reportSometimes(): void {
+    if (this.#closed) return
     const now = performance.now()
     const settled = this.#phase !== "reading" && !this.#looking
     if (!settled && now - this.#reportedAt < STATE_MILLISECONDS) return
