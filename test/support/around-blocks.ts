@@ -76,6 +76,14 @@ process.once("uncaughtException", ({ message }) => {
       `server LZ4B 65 ${"so it goes and so it goes, and so it will be. ".repeat(20)}`,
     ]).flat(),
   },
+  "docs/capture.md: Use (2)": {
+    before: `import { createReadStream } from "node:fs"
+import { readCapture } from "zeromq-lz4/capture"
+const prices = new Uint8Array(100)`,
+    after: `for await (const event of events) if (event.type === "close") console.log(event.type)`,
+    typed: [["(connection, from)", "(connection: unknown, from: string)"]],
+    prints: ["close"],
+  },
   "docs/codec.md: `zeromq-lz4/codec`": {},
   "docs/curve.md: CURVE": { after: closing("push", "pull"), prints: ["a secret"] },
   "docs/curve.md: Whom a server accepts": {
@@ -262,6 +270,7 @@ export const rust = "test/interop/rust-peer/examples/documented.rs"
 export const elsewhere: Record<string, string> = {
   "README.md: Install": "test/package/package.test.ts",
   "docs/bridge.md: As a service": "test/package/package.test.ts",
+  "docs/inspect.md: Dictionaries that were sent before": "test/unit/cli-inspect.test.ts",
   "docs/install.md: Installing, bundling and testing": "test/package/package.test.ts",
   "docs/peers.md: Python: pyomq": "test/interop/documented-peer.test.ts",
   "docs/peers.md: Ruby: omq-lz4": "test/recorded/README.md",
