@@ -1,4 +1,4 @@
-import { concat } from "../codec/arrays.js"
+import { framesLength, writeFrames } from "../codec/frames.js"
 import { type DecodeFramesOptions, decodeFrames } from "./decode-frames.js"
 import { type DecodedMessage, kindOf } from "./streams/messages.js"
 
@@ -20,14 +20,13 @@ export function decodeBytes(bytes: Uint8Array, options: DecodeFramesOptions): De
   const isPart = options.transport === "lz4+tcp" && kindOf(bytes) !== "none"
   return {
     as: isPart ? "part" : "frames",
-    messages: decodeFrames(isPart ? concat([headOf(bytes.length), bytes]) : bytes, options),
+    messages: decodeFrames(isPart ? framed(bytes) : bytes, options),
   }
 }
 
-/** Returns the head of a frame with a length of 8 bytes (RFC 23/ZMTP). */
-function headOf(length: number): Uint8Array {
-  const head = new DataView(new ArrayBuffer(9))
-  head.setUint8(0, 2)
-  head.setBigUint64(1, BigInt(length))
-  return new Uint8Array(head.buffer)
+/** Returns a part with the head of its frame. */
+function framed(part: Uint8Array): Uint8Array {
+  const frames = new Uint8Array(framesLength([part]))
+  writeFrames(frames, 0, [part])
+  return frames
 }

@@ -269,8 +269,7 @@ function messageRow(
 }
 
 /** Returns whether a frame is a MESSAGE command of CURVE, whose frames have no COMMAND. */
-const isSealed = (body: Uint8Array): boolean =>
-  body.length > 32 && body[0] === 7 && Buffer.from(body.subarray(1, 8)).toString() === "MESSAGE"
+const isSealed = (body: Uint8Array): boolean => body.length > 32 && commandName(body) === "MESSAGE"
 
 const NAMES: Readonly<Record<PartKind, string>> = {
   none: "no sentinel",

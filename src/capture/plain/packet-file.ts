@@ -1,4 +1,5 @@
 /** Writes .pcap and .pcapng files of IP packets, little-endian and with times in nanoseconds. */
+import { concat } from "../../codec/arrays.js"
 import type { Time } from "../events.js"
 
 /** Packets begin with the head of IPv4 or IPv6. */
@@ -25,10 +26,7 @@ export const pcap: PacketFile = {
   head: () => u32s(0xa1b23c4d, 2 | (4 << 16), 0, 0, SNAP_LENGTH, LINK_TYPE_RAW),
   packet(bytes, time = 0n) {
     const head = u32s(Number(time / SECOND), Number(time % SECOND), bytes.length, bytes.length)
-    const record = new Uint8Array(head.length + bytes.length)
-    record.set(head)
-    record.set(bytes, head.length)
-    return record
+    return concat([head, bytes])
   },
 }
 
@@ -44,10 +42,7 @@ export const pcapng: PacketFile = {
     // The option if_tsresol, and the end of options.
     const resolution = u32s(9 | (1 << 16), 9, 0)
     const description = block(INTERFACE, u32s(LINK_TYPE_RAW, SNAP_LENGTH), resolution)
-    const head = new Uint8Array(section.length + description.length)
-    head.set(section)
-    head.set(description, section.length)
-    return head
+    return concat([section, description])
   },
   packet(bytes, time = 0n) {
     const [high, low] = [Number(time >> 32n), Number(time & 0xffffffffn)]
@@ -58,14 +53,7 @@ export const pcapng: PacketFile = {
 /** Returns a block. Its last piece may have any length. */
 function block(type: number, ...pieces: readonly Uint8Array[]): Uint8Array {
   const bodyBytes = pieces.reduce((sum, { length }) => sum + length, 0)
-  const padded = Math.ceil(bodyBytes / 4) * 4
-  const bytes = new Uint8Array(BLOCK_BYTES + padded)
-  bytes.set(u32s(type, bytes.length))
-  let at = 8
-  for (const piece of pieces) {
-    bytes.set(piece, at)
-    at += piece.length
-  }
-  bytes.set(u32s(bytes.length), bytes.length - 4)
-  return bytes
+  const padding = new Uint8Array(-bodyBytes & 3)
+  const length = BLOCK_BYTES + bodyBytes + padding.length
+  return concat([u32s(type, length), ...pieces, padding, u32s(length)])
 }
