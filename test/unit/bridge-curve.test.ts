@@ -1,8 +1,5 @@
 /** CURVE in the bridge, as bytes, and its options. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
-import { afterAll, afterEach, describe, expect, test } from "vitest"
+import { afterEach, describe, expect, test } from "vitest"
 
 import { CurveEnd } from "../../src/bridge/curve-end.js"
 import { WholeFrames } from "../../src/bridge/whole-frames.js"
@@ -10,17 +7,13 @@ import { formatKey } from "../../src/curve/keys.js"
 import { curveModule } from "../../src/curve/module.js"
 import { runCommand } from "../support/command.js"
 import { pair } from "../support/curve.js"
+import { directoryOfTests } from "../support/directory-of-tests.js"
 import { RawServer, rawClient } from "../support/raw-ends.js"
 import { RunningBridge } from "../support/running-bridge.js"
 import { concat } from "../support/wire.js"
 import { frame, greeting, message, ready } from "../support/zmtp.js"
 
-const directory = mkdtempSync(join(tmpdir(), "zeromq-lz4-bridge-keys-"))
-afterAll(() => rmSync(directory, { recursive: true }))
-const file = (name: string, content: string): string => {
-  writeFileSync(join(directory, name), content)
-  return join(directory, name)
-}
+const { directory, file } = directoryOfTests()
 
 const server = pair(1)
 const client = pair(2)

@@ -1,16 +1,16 @@
 /** `zeromq-lz4 bridge`, between sockets that write bytes directly. */
 import { spawn } from "node:child_process"
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, readFileSync } from "node:fs"
 import { connect, type Socket } from "node:net"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
-import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest"
+import { describe, expect, onTestFinished, test, vi } from "vitest"
 
 import { payload } from "../../bench/payloads.mjs"
 import { Bridge } from "../../src/bridge/bridge.js"
 import { checkLz4Options } from "../../src/codec/options.js"
 import { type CommandResult, main, runCommand } from "../support/command.js"
+import { directoryOfTests } from "../support/directory-of-tests.js"
 import { sha256 } from "../support/hash.js"
 import { type RawEnd, RawServer, rawClient } from "../support/raw-ends.js"
 import { RunningBridge } from "../support/running-bridge.js"
@@ -20,14 +20,7 @@ import { type Item, message, streamsOf, verbatim } from "../support/transcoding.
 import { concat } from "../support/wire.js"
 import { frame, greeting, handshake, messagesOf, parseStream, ready } from "../support/zmtp.js"
 
-const directory = mkdtempSync(join(tmpdir(), "zeromq-lz4-bridge-"))
-afterAll(() => rmSync(directory, { recursive: true }))
-
-const at = (name: string) => join(directory, name)
-const file = (name: string, content: string | Uint8Array) => {
-  writeFileSync(at(name), content)
-  return at(name)
-}
+const { directory, at, file } = directoryOfTests()
 
 /** Runs a bridge that ends by itself. */
 const run = (...args: string[]): Promise<CommandResult> =>

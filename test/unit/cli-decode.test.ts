@@ -1,16 +1,14 @@
 /** `zeromq-lz4 decode`. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, describe, expect, test } from "vitest"
+import { describe, expect, test } from "vitest"
 import { Codec } from "zeromq-lz4/codec"
-
 import { runCommand } from "../support/command.js"
+import { directoryOfTests } from "../support/directory-of-tests.js"
 import { concat } from "../support/wire.js"
 import { COMMAND, frame, greeting, MORE, message, ready } from "../support/zmtp.js"
 
-const directory = mkdtempSync(join(tmpdir(), "zeromq-lz4-decode-"))
-afterAll(() => rmSync(directory, { recursive: true }))
+const { directory } = directoryOfTests()
 
 const run = (args: string[], input?: string) => runCommand(directory, ["decode", ...args], input)
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex")

@@ -3,17 +3,15 @@ import { spawn, spawnSync } from "node:child_process"
 import {
   chmodSync,
   existsSync,
-  mkdtempSync,
   readFileSync,
   rmSync,
   statSync,
   truncateSync,
   writeFileSync,
 } from "node:fs"
-import { tmpdir } from "node:os"
-import { basename, join } from "node:path"
+import { basename } from "node:path"
 import { gzipSync } from "node:zlib"
-import { afterAll, describe, expect, test } from "vitest"
+import { describe, expect, test } from "vitest"
 import { Codec } from "zeromq-lz4/codec"
 
 import { logEvents } from "../../bench/payloads.mjs"
@@ -29,20 +27,14 @@ import {
   type Said,
 } from "../support/capture-files.js"
 import { type CommandResult, main, runCommand } from "../support/command.js"
+import { directoryOfTests } from "../support/directory-of-tests.js"
 import { PATIENCE } from "../support/patience.js"
 import { Running } from "../support/running-script.js"
 import { ethernet } from "../support/tunnels.js"
 import { concat, SENTINELS } from "../support/wire.js"
 import { COMMAND, frame, greeting, handshake, message } from "../support/zmtp.js"
 
-const directory = mkdtempSync(join(tmpdir(), "zeromq-lz4-inspect-"))
-afterAll(() => rmSync(directory, { recursive: true }))
-
-const at = (name: string) => join(directory, name)
-const file = (name: string, content: string | Uint8Array) => {
-  writeFileSync(at(name), content)
-  return at(name)
-}
+const { directory, at, file } = directoryOfTests()
 
 const run = (args: string[], input?: string | Uint8Array): Promise<CommandResult> =>
   runCommand(directory, ["inspect", ...args], input)

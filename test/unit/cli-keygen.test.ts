@@ -3,26 +3,20 @@ import { spawnSync } from "node:child_process"
 import {
   chmodSync,
   linkSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
-import { afterAll, describe, expect, test } from "vitest"
+import { describe, expect, test } from "vitest"
 
 import { formatKey, parseKey } from "../../src/curve/keys.js"
 import { runCommand } from "../support/command.js"
 import { curve } from "../support/curve.js"
+import { directoryOfTests } from "../support/directory-of-tests.js"
 
-const directory = mkdtempSync(join(tmpdir(), "zeromq-lz4-keygen-"))
-afterAll(() => rmSync(directory, { recursive: true }))
-
-const at = (name: string) => join(directory, name)
+const { directory, at } = directoryOfTests()
 const run = (...args: string[]) => runCommand(directory, ["keygen", ...args])
 const publicOf = (secret: string) => formatKey(curve.publicKey(parseKey("secret", secret)))
 const modeOf = (file: string) => (statSync(file).mode & 0o777).toString(8)

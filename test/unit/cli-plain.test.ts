@@ -1,19 +1,9 @@
 /** `zeromq-lz4 inspect --plain`: a recording with plain ZMTP in place of `lz4+tcp://`. */
 import { spawnSync } from "node:child_process"
-import {
-  chmodSync,
-  existsSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { chmodSync, existsSync, readFileSync, statSync } from "node:fs"
 import { fileURLToPath, pathToFileURL } from "node:url"
 import { gunzipSync, gzipSync } from "node:zlib"
-import { afterAll, describe, expect, test } from "vitest"
+import { describe, expect, test } from "vitest"
 import { type CaptureEvent, decodeCapture } from "zeromq-lz4/capture"
 import { Codec } from "zeromq-lz4/codec"
 
@@ -21,18 +11,12 @@ import { createRandom } from "../../bench/random.mjs"
 import { conversation, framesOf, pcapFile, type Said, START } from "../support/capture-files.js"
 import { captured, captureOf, eventsOf, linesOf } from "../support/captures.js"
 import { type CommandResult, main, runCommand } from "../support/command.js"
+import { directoryOfTests } from "../support/directory-of-tests.js"
 import { record, saidBy } from "../support/recorded-streams.js"
 import { concat, SENTINELS } from "../support/wire.js"
 import { COMMAND, frame, greeting, handshake, message, ready } from "../support/zmtp.js"
 
-const directory = mkdtempSync(join(tmpdir(), "zeromq-lz4-plain-"))
-afterAll(() => rmSync(directory, { recursive: true }))
-
-const at = (name: string) => join(directory, name)
-const file = (name: string, content: string | Uint8Array) => {
-  writeFileSync(at(name), content)
-  return at(name)
-}
+const { directory, at, file } = directoryOfTests()
 const run = (args: string[], input?: Uint8Array): Promise<CommandResult> =>
   runCommand(directory, ["inspect", ...args], input)
 

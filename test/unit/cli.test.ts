@@ -5,7 +5,6 @@ import {
   closeSync,
   existsSync,
   linkSync,
-  mkdtempSync,
   openSync,
   readFileSync,
   rmSync,
@@ -13,27 +12,20 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs"
-import { tmpdir } from "node:os"
-import { basename, join } from "node:path"
+import { basename } from "node:path"
 import { gzipSync } from "node:zlib"
-import { afterAll, describe, expect, test } from "vitest"
+import { describe, expect, test } from "vitest"
 import { Codec } from "zeromq-lz4/codec"
 
 import { logEvents } from "../../bench/payloads.mjs"
 import { createRandom } from "../../bench/random.mjs"
 import { conversation, framesOf, pcapFile, pcapngFile } from "../support/capture-files.js"
 import { type CommandResult, main, runCommand } from "../support/command.js"
+import { directoryOfTests } from "../support/directory-of-tests.js"
 import { concat } from "../support/wire.js"
 import { handshake, message } from "../support/zmtp.js"
 
-const directory = mkdtempSync(join(tmpdir(), "zeromq-lz4-cli-"))
-afterAll(() => rmSync(directory, { recursive: true }))
-
-const at = (name: string) => join(directory, name)
-const file = (name: string, content: string | Uint8Array) => {
-  writeFileSync(at(name), content)
-  return at(name)
-}
+const { directory, at, file } = directoryOfTests()
 
 const run = (args: string[], input?: string | Uint8Array): Promise<CommandResult> =>
   runCommand(directory, args, input)

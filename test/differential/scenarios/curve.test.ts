@@ -18,6 +18,25 @@ async function join({ bind }: Run, binds: Role, server: Socket, client: Socket):
   else server.connect(await bind(client))
 }
 
+/** Joins two sockets that do not go together, and notes the events of both. */
+async function joinInVain(run: Run, binds: Role, server: Socket, client: Socket): Promise<void> {
+  await join(run, binds, server, client)
+  await observeEnd(run, server, client)
+}
+
+/** Notes the events of both sockets once both are disconnected. */
+async function observeEnd(
+  { observe, happened, settled, events }: Run,
+  server: Socket,
+  client: Socket,
+): Promise<void> {
+  await happened(server, "disconnect")
+  await happened(client, "disconnect")
+  await settled()
+  observe("server", unique(events(server)))
+  observe("client", unique(events(client)))
+}
+
 /** Sends a message, and notes it and the events of both sockets. */
 async function exchange({ observe, joined, events }: Run, from: Push, to: Pull): Promise<void> {
   await from.send("text")
@@ -327,30 +346,20 @@ for (const binds of ROLES)
     scenario(
       `a CURVE server and ${name}, the ${binds} binds`,
       async (run) => {
-        const { zmq, make, observe, happened, settled, events } = run
+        const { zmq, make } = run
         const server = make(zmq.Pull, { ...PATIENT, ...SERVER })
         const client = make(zmq.Push, { ...PATIENT, ...other })
-        await join(run, binds, server, client)
-        await happened(server, "disconnect")
-        await happened(client, "disconnect")
-        await settled()
-        observe("server", unique(events(server)))
-        observe("client", unique(events(client)))
+        await joinInVain(run, binds, server, client)
       },
       { server: having("disconnect") },
     )
     scenario(
       `a CURVE client and ${name}, the ${binds} binds`,
       async (run) => {
-        const { zmq, make, observe, happened, settled, events } = run
+        const { zmq, make } = run
         const server = make(zmq.Pull, { ...PATIENT, ...other })
         const client = make(zmq.Push, { ...PATIENT, ...CLIENT })
-        await join(run, binds, server, client)
-        await happened(server, "disconnect")
-        await happened(client, "disconnect")
-        await settled()
-        observe("server", unique(events(server)))
-        observe("client", unique(events(client)))
+        await joinInVain(run, binds, server, client)
       },
       { server: having("disconnect") },
     )
@@ -405,15 +414,10 @@ for (const binds of ROLES)
   scenario(
     `CURVE, the ${binds} binds: socket types that do not go together`,
     async (run) => {
-      const { zmq, make, observe, happened, settled, events } = run
+      const { zmq, make } = run
       const server = make(zmq.Pull, { ...PATIENT, ...SERVER })
       const client = make(zmq.Pull, { ...PATIENT, ...CLIENT })
-      await join(run, binds, server, client)
-      await happened(server, "disconnect")
-      await happened(client, "disconnect")
-      await settled()
-      observe("server", unique(events(server)))
-      observe("client", unique(events(client)))
+      await joinInVain(run, binds, server, client)
     },
     { server: having("disconnect") },
   )
@@ -520,7 +524,7 @@ for (const binds of ROLES)
       scenario(
         `CURVE ${which}, the ${binds} binds, and a handler that replies ${code}`,
         async (run) => {
-          const { zmq, make, observe, happened, settled, eventTypes, events } = run
+          const { zmq, make, observe, happened, eventTypes, events } = run
           const requests = await zap(run, answers[code])
           const server = make(zmq.Pull, { ...SERVER, ...PATIENT, ...domain })
           const client = make(zmq.Push, { ...CLIENT, ...PATIENT })
@@ -536,11 +540,7 @@ for (const binds of ROLES)
             observe("server", eventTypes(server).slice(0, 3))
             return
           }
-          await happened(server, "disconnect")
-          await happened(client, "disconnect")
-          await settled()
-          observe("server", unique(events(server)))
-          observe("client", unique(events(client)))
+          await observeEnd(run, server, client)
         },
         { error: { type: "handshake:error:auth", error: { status: code } } },
       )
@@ -712,16 +712,11 @@ for (const binds of ROLES)
   scenario(
     `CURVE, the ${binds} binds: socket types that do not go together, and a handler that replies 200`,
     async (run) => {
-      const { zmq, make, observe, happened, settled, events } = run
+      const { zmq, make } = run
       await zap(run, answers[200])
       const server = make(zmq.Pull, { ...PATIENT, ...SERVER })
       const client = make(zmq.Pull, { ...PATIENT, ...CLIENT })
-      await join(run, binds, server, client)
-      await happened(server, "disconnect")
-      await happened(client, "disconnect")
-      await settled()
-      observe("server", unique(events(server)))
-      observe("client", unique(events(client)))
+      await joinInVain(run, binds, server, client)
     },
     { server: having("disconnect") },
   )
