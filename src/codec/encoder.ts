@@ -1,25 +1,15 @@
-import { concat } from "./arrays.js"
 import { targetTooSmall } from "./errors.js"
 import { framesLength, LONG_HEAD_BYTES, writeFrames } from "./frames.js"
 import { INPUT, type Instance, NULL, OUTPUT, type Pointer } from "./instance.js"
-import { openDictionary, withLargeInstance } from "./large.js"
-import { NO_EFFORT, type Settings, type Training } from "./options.js"
-import { ArraySource, type Source } from "./source.js"
+import { openDictionary } from "./large.js"
+import type { Settings, Training } from "./options.js"
+import { copied, dictionaryPart, type Give, writePart } from "./part-writer.js"
 import { Trainer } from "./trainer.js"
-import {
-  ARENA_HEAD_BYTES,
-  BLOCK_LENGTH_BYTES,
-  HEAD_BYTES,
-  SENTINEL,
-  SENTINEL_BYTES,
-  uint64,
-  writeSentinel,
-} from "./wire.js"
+import { ARENA_HEAD_BYTES, SENTINEL_BYTES } from "./wire.js"
 
 /** Size of a zl_arena. */
 const ARENA_FIELDS_BYTES = 16
 const UINT32_MAX = 0xffffffff
-const PLAIN_SENTINEL = new Uint8Array(SENTINEL_BYTES)
 
 type Message = readonly Uint8Array[]
 
@@ -66,12 +56,7 @@ export class Encoder {
 
   /** Returns the LZ4D part that sends the dictionary; undefined if there is none. */
   dictionaryPart(): Uint8Array | undefined {
-    const dictionary = this.#dictionaryBytes
-    if (!dictionary) return undefined
-    const wire = new Uint8Array(SENTINEL_BYTES + dictionary.length)
-    writeSentinel(wire, SENTINEL.LZ4D)
-    wire.set(dictionary, SENTINEL_BYTES)
-    return wire
+    return this.#dictionaryBytes && dictionaryPart(this.#dictionaryBytes)
   }
 
   part(plain: Uint8Array): Uint8Array {
@@ -84,14 +69,8 @@ export class Encoder {
   }
 
   #part<T>(plain: Uint8Array, give: Give<T>): T {
-    const instance = this.#instance
-    const isSmall = plain.length < this.#minCompressBytes && plain.length <= instance.blockMax
-    if (isSmall || this.#effort === NO_EFFORT) return give(PLAIN_SENTINEL, plain)
-    if (plain.length > instance.partMax)
-      return encodeLargeTo(instance, this.#dictionary, this.#effort, new ArraySource(plain), give)
-    const source = instance.place(INPUT, plain)
-    const wire = single(instance, this.#dictionary, this.#effort, source, plain.length)
-    return wire ? give(wire) : give(PLAIN_SENTINEL, plain)
+    const minBytes = this.#minCompressBytes
+    return writePart(this.#instance, this.#dictionary, minBytes, this.#effort, plain, give)
   }
 
   /**
@@ -145,74 +124,6 @@ export class Encoder {
     if (LONG_HEAD_BYTES + wire >= length + SENTINEL_BYTES * parts) return undefined
     return instance.copy(target, wire)
   }
-}
-
-/** A function that takes the pieces of a part, which are valid during the call only. */
-type Give<T> = (...pieces: Uint8Array[]) => T
-
-const copied: Give<Uint8Array> = (...pieces) => concat(pieces)
-
-/** Encodes a part of more than `partMax` bytes, in an instance of its own. */
-export function encodeLarge(
-  shared: Instance,
-  dictionary: Pointer,
-  effort: number,
-  plain: Source,
-): Uint8Array {
-  return encodeLargeTo(shared, dictionary, effort, plain, copied)
-}
-
-function encodeLargeTo<T>(
-  shared: Instance,
-  dictionary: Pointer,
-  effort: number,
-  plain: Source,
-  give: Give<T>,
-): T {
-  const { length } = plain
-  if (effort === NO_EFFORT) return give(PLAIN_SENTINEL, plain.rest())
-  return withLargeInstance(shared, dictionary, length, (instance, dictionary) => {
-    if (length > instance.blockMax) return give(...multi(instance, dictionary, effort, plain))
-    const source = instance.read(INPUT, plain, length)
-    const wire = single(instance, dictionary, effort, source, length)
-    return wire ? give(wire) : give(PLAIN_SENTINEL, instance.view(source, length))
-  })
-}
-
-/** Returns a view of the LZ4B part; undefined if it is no shorter than a plain part. */
-function single(
-  instance: Instance,
-  dictionary: Pointer,
-  effort: number,
-  source: Pointer,
-  plainBytes: number,
-): Uint8Array | undefined {
-  const target = instance.scratch(OUTPUT, plainBytes + SENTINEL_BYTES)
-  const { zl_part_encode } = instance.exports
-  const length = zl_part_encode(dictionary, source, plainBytes, target, effort)
-  return length === 0 ? undefined : instance.view(target, length)
-}
-
-/** Encodes LZ4M: blocks of `blockMax` bytes of plaintext, which do not refer to each other. */
-function multi(
-  instance: Instance,
-  dictionary: Pointer,
-  effort: number,
-  plain: Source,
-): Uint8Array[] {
-  const { exports, blockMax } = instance
-  const room = exports.zl_block_bound(blockMax) >>> 0
-  const head = instance.scratch(OUTPUT, HEAD_BYTES)
-  exports.zl_multi_head(head, ...uint64(plain.length))
-  const pieces = [instance.copy(head, HEAD_BYTES)]
-  while (plain.length > 0) {
-    const share = Math.min(plain.length, blockMax)
-    const target = instance.scratch(OUTPUT, BLOCK_LENGTH_BYTES + room)
-    const source = instance.read(INPUT, plain, share)
-    const length = exports.zl_multi_block(dictionary, source, share, target, effort)
-    pieces.push(instance.copy(target, length))
-  }
-  return pieces
 }
 
 /** Writes a part to the start of `target`, or nothing if it does not fit. Returns its length. */

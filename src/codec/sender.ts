@@ -1,8 +1,7 @@
-import { allocate, concat } from "./arrays.js"
+import { concat } from "./arrays.js"
 import { BYPASS_FRAMES, BYPASS_MIN_BYTES } from "./bypass.js"
 import { type Chunk, ChunkBuilder, type Content, type Packing } from "./chunk.js"
 import { DictionaryGroups, type Recipient } from "./dictionary-groups.js"
-import { encodeLarge } from "./encoder.js"
 import { closed } from "./errors.js"
 import { fixedView } from "./fixed-view.js"
 import {
@@ -24,10 +23,11 @@ import {
 } from "./instance.js"
 import { loadInstanceSync } from "./module.js"
 import { ARENAS_REVISION, NO_EFFORT, type Settings } from "./options.js"
+import { copied, dictionaryPart, writeLarge } from "./part-writer.js"
 import { copyShared } from "./shared-copy.js"
 import { ArraySource } from "./source.js"
 import { Transcoder, type TranscoderSink } from "./transcoder.js"
-import { SENTINEL, SENTINEL_BYTES, uint64, writeSentinel } from "./wire.js"
+import { SENTINEL_BYTES, uint64 } from "./wire.js"
 
 /** Maximum size of the gathered input, unless one part is larger. */
 const GATHERED_MAX_BYTES = 512 * 1024
@@ -396,7 +396,7 @@ export class Sender {
     const head = instance.scratch(OUTPUT, LONG_HEAD_BYTES)
     let body: Uint8Array
     try {
-      body = encodeLarge(instance, dictionary, this.#effort, new ArraySource(part))
+      body = writeLarge(instance, dictionary, this.#effort, new ArraySource(part), copied)
     } catch (error) {
       zl_large_done(this.#handle, head, 0, 0) // otherwise no more could be encoded
       throw error
@@ -426,12 +426,8 @@ export class Sender {
 
 /** Returns the message that sends a dictionary. */
 function frameDictionary(dictionary: Uint8Array): Uint8Array {
-  const body = SENTINEL_BYTES + dictionary.length
-  const frame = allocate(frameHeadLength(body) + body)
-  const at = writeFrameHead(frame, 0, 0, body)
-  writeSentinel(frame.subarray(at), SENTINEL.LZ4D)
-  frame.set(dictionary, at + SENTINEL_BYTES)
-  return frame
+  const part = dictionaryPart(dictionary)
+  return concat([frameHead(part, 0), part])
 }
 
 /** Returns the parts of a chunk of one message in frames. Those of references stay where they are. */

@@ -2,7 +2,6 @@ import { concat } from "./arrays.js"
 import { BUFFER_MAX_BYTES } from "./buffer-max.js"
 import { BYPASS_FRAMES, BYPASS_MIN_BYTES } from "./bypass.js"
 import { budgetHalves, Decoder, refusal } from "./decoder.js"
-import { encodeLarge } from "./encoder.js"
 import { outOfMemory, ProtocolError } from "./errors.js"
 import {
   COMMAND,
@@ -28,6 +27,7 @@ import {
 import { openDictionary } from "./large.js"
 import { Leftover } from "./leftover.js"
 import type { ReceiveSettings, Settings } from "./options.js"
+import { copied, writeLarge } from "./part-writer.js"
 import { FrontSource } from "./source.js"
 import type { Traffic } from "./traffic.js"
 import type { Trainer } from "./trainer.js"
@@ -313,7 +313,8 @@ export class Transcoder {
   /** Encodes the complete body of a large part. Returns whether to go on. */
   #encodeLarge(large: Large, sink: TranscoderSink): boolean {
     const dictionary = this.#instance.exports.zl_transcoder_dictionary(this.handle)
-    const body = encodeLarge(this.#instance, dictionary, this.#effort, this.#bodyOf(large))
+    const source = this.#bodyOf(large)
+    const body = writeLarge(this.#instance, dictionary, this.#effort, source, copied)
     this.#large = undefined
     this.#need = 1
     return this.passLarge(body, sink)
