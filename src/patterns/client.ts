@@ -6,6 +6,7 @@ import type { Refusal } from "./socket-type.js"
 export class Client extends Dealer {
   override readonly name = "CLIENT"
   override readonly connectsOnce = false
+  override readonly sendTellsRoom = false
 
   override send(message: Message): Refusal | undefined {
     return message.length === 1 ? super.send(message) : "EINVAL"

@@ -8,6 +8,7 @@ import { type Refusal, SocketType } from "./socket-type.js"
 export class Dealer extends SocketType {
   override readonly name: "DEALER" | "CLIENT" | "REQ" = "DEALER"
   override readonly connectsOnce: boolean = true
+  override readonly sendTellsRoom: boolean = true
   protected readonly in: FairQueue = new FairQueue()
   protected readonly out: LoadBalancer = new LoadBalancer()
 

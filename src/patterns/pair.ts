@@ -5,6 +5,7 @@ import { type Refusal, SocketType } from "./socket-type.js"
 /** The PAIR socket: exchanges messages with one peer, the first to connect. */
 export class Pair extends SocketType {
   override readonly name = "PAIR"
+  override readonly sendTellsRoom = true
   #pipe: Pipe | undefined
   /** The pipe of the next peer, which connected after this side released the current one: that is read first. */
   #next: Pipe | undefined

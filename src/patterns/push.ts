@@ -6,6 +6,7 @@ import { type Refusal, SocketType } from "./socket-type.js"
 /** The PUSH socket: sends each message to one peer, in turn. */
 export class Push extends SocketType {
   override readonly name: "PUSH" | "SCATTER" = "PUSH"
+  override readonly sendTellsRoom: boolean = true
   readonly #out = new LoadBalancer()
 
   attach(pipe: Pipe): void {

@@ -20,6 +20,7 @@ function violationOf(message: Message): string | undefined {
 /** The REQ socket: sends a request, then receives its reply (RFC 28). */
 export class Req extends Dealer {
   override readonly name = "REQ"
+  override readonly sendTellsRoom = false
   override readonly violation: (message: Message) => string | undefined = violationOf
   #receivingReply = false
   /** The pipe of the last request; undefined if it has ended. */

@@ -47,6 +47,11 @@ export abstract class SocketType implements PipeEvents {
   readonly connectsOnce: boolean = false
   /** Whether received messages stay when the program disconnects their pipe. */
   readonly ownsReceived: boolean = false
+  /**
+   * Whether `send` refuses with "EAGAIN" whenever `hasOut` is false, and at no other time: the program's
+   * send() need not ask first.
+   */
+  readonly sendTellsRoom: boolean = false
   readonly violation: ((message: Message) => string | undefined) | undefined = undefined
   protected readonly events: SocketTypeEvents
   protected readonly options: TypeOptions

@@ -43,7 +43,10 @@ export class Operations implements SocketTypeEvents {
   isClosed = false
   /** The running proxy that uses the socket. It is woken whenever pending calls would be. */
   proxy: { wake(): void } | undefined
-  /** Whether the socket both sends and receives. */
+  /**
+   * Whether the socket both sends and receives. As in libzmq, a program that waits for room also makes
+   * such a socket look for messages, and the reverse: pipes that are found empty or full lose their turn.
+   */
   readonly #isTwoWay: boolean
   readonly #state: SocketState
   readonly #hold: Hold
@@ -101,20 +104,6 @@ export class Operations implements SocketTypeEvents {
     return this.mixed ? this.mixed.isReadable : this.type.hasIn()
   }
 
-  /**
-   * As in libzmq, a program that asks for room also makes the socket look for messages, and the
-   * reverse: pipes that are found empty or full lose their turn.
-   */
-  #findsOut(): boolean {
-    if (this.#isTwoWay) this.type.hasIn()
-    return this.hasOut()
-  }
-
-  #findsIn(): boolean {
-    if (this.#isTwoWay) this.type.hasOut()
-    return this.hasIn()
-  }
-
   hasOut(): boolean {
     return (this.mixed ?? this.type).hasOut()
   }
@@ -144,17 +133,24 @@ export class Operations implements SocketTypeEvents {
     sendTimeoutMs: number = this.#state.sendTimeoutMs,
   ): Promise<void> {
     if (this.#sending) throw shorten(busyError("send"), this.send)
-    if (sendTimeoutMs === 0 || this.#findsOut()) {
-      if (sendTimeoutMs === 0 || this.#budget.countOperation()) {
-        const refusal = this.#trySend(message, routing)
-        if (this.#receiving !== undefined) this.readable()
-        if (typeof refusal === "string") return this.#rejectSoon(this.#refused(refusal, this.send))
-        if (refusal) return refusal.catch((error) => this.#rejectSoon(error))
-        return this.#budget.turnAfter(message) ?? RESOLVED
-      }
+    const mayWait = sendTimeoutMs !== 0
+    if (mayWait && this.#isTwoWay) this.type.hasIn()
+    const isUnasked = mayWait && this.#sendTellsRoom(message)
+    if (mayWait && !isUnasked && !this.hasOut())
+      return this.#waitToSend(message, routing, sendTimeoutMs)
+    if (mayWait && !this.#budget.countOperation())
       return this.#waitToSend(message, routing, undefined)
-    }
-    return this.#waitToSend(message, routing, sendTimeoutMs)
+    const refusal = this.#trySend(message, routing)
+    if (isUnasked && refusal !== undefined) return this.#waitToSend(message, routing, sendTimeoutMs)
+    if (this.#receiving !== undefined) this.readable()
+    if (typeof refusal === "string") return this.#rejectSoon(this.#refused(refusal, this.send))
+    if (refusal) return refusal.catch((error) => this.#rejectSoon(error))
+    return this.#budget.turnAfter(message) ?? RESOLVED
+  }
+
+  /** Returns whether there is no need to ask for room before sending `message`. */
+  #sendTellsRoom(message: Message): boolean {
+    return this.type.sendTellsRoom && this.mixed === undefined && message.length > 0
   }
 
   #refused(refusal: Refusal, method: (...args: never[]) => unknown): Error {
@@ -246,7 +242,8 @@ export class Operations implements SocketTypeEvents {
 
   receive(receiveTimeoutMs: number = this.#state.receiveTimeoutMs): Promise<Received> {
     if (this.#receiving) throw shorten(busyError("receive"), this.receive)
-    if (receiveTimeoutMs === 0 || this.#findsIn()) {
+    if (this.#isTwoWay && receiveTimeoutMs !== 0) this.type.hasOut()
+    if (receiveTimeoutMs === 0 || this.hasIn()) {
       if (receiveTimeoutMs === 0 || this.#budget.countOperation()) {
         const message = this.#tryReceive()
         if (typeof message === "string") {
