@@ -91,14 +91,14 @@ const PLAIN = [
 const VIEWS = [
   {
     file: "src/patterns/pipe.ts",
-    from: "export class Pipe implements MessageSink {",
-    to: `export class Pipe implements MessageSink {
+    from: "export class Pipe extends Outbound implements MessageSink {",
+    to: `export class Pipe extends Outbound implements MessageSink {
   readonly simulated: any = ((self: Pipe) => ({
     get inbound() { return (self.#inbound as any).simulated },
-    get outbound() { return (self.outbound as any).simulated },
+    get outbound() { return (self as any).simulatedOutbound },
     get isTerminated() { return self.#events === undefined },
     get isWritable() { return self.#state === "active" },
-    get connection() { return self.#connection },
+    get connection() { return self.connection },
   }))(this)`,
   },
   {
@@ -115,9 +115,9 @@ const VIEWS = [
   },
   {
     file: "src/patterns/outbound.ts",
-    from: "export class Outbound implements Flushable {",
-    to: `export class Outbound implements Flushable {
-  readonly simulated: any = ((self: Outbound) => ({
+    from: "export abstract class Outbound implements Flushable {",
+    to: `export abstract class Outbound implements Flushable {
+  readonly simulatedOutbound: any = ((self: Outbound) => ({
     get written() { return self.#credit.written },
     get taken() { return self.#credit.sent },
     get chunks() { return self.#pending?.length ?? 0 },

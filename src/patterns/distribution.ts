@@ -5,7 +5,7 @@ import type { Command, Encoder, Encoding, OpenMemory, Waiting } from "../transpo
 import { BATCH_BYTES, Batch, plainLength, SHARED_BATCH_BYTES } from "./batch.js"
 import { type Flushable, flushSoon, Rest } from "./flusher.js"
 import type { Message } from "./message.js"
-import type { Outbound, SharedBatch } from "./outbound.js"
+import type { SharedBatch } from "./outbound.js"
 import type { Packer } from "./packer.js"
 import type { Pipe } from "./pipe.js"
 import { PipeArray } from "./pipe-array.js"
@@ -31,8 +31,8 @@ export class Distribution implements Flushable, SharedBatch {
   #active = 0
   /** Number of pipes that match but have no room. */
   #missing = 0
-  /** The queues of the pipes that the open batch is for. */
-  #shared: Outbound[] = []
+  /** The pipes that the open batch is for. */
+  #shared: Pipe[] = []
   #batch: Batch | undefined
   #flushing = false
   readonly rest: Rest = new Rest()
@@ -81,7 +81,7 @@ export class Distribution implements Flushable, SharedBatch {
   }
 
   terminated(pipe: Pipe): void {
-    if (pipe.outbound.shared === this) this.seal()
+    if (pipe.shared === this) this.seal()
     if (this.#pipes.indexOf(pipe) < this.#matching)
       this.#pipes.swap(this.#pipes.indexOf(pipe), --this.#matching)
     if (this.#pipes.indexOf(pipe) < this.#active)
@@ -135,12 +135,12 @@ export class Distribution implements Flushable, SharedBatch {
   flush(): void {
     this.#flushing = false
     this.threadMs = 0
-    for (const outbound of this.#shared) this.threadMs += outbound.threadMs
+    for (const pipe of this.#shared) this.threadMs += pipe.threadMs
     this.seal()
   }
 
   /**
-   * Encodes the open batch and passes it to its queues. They have already accepted its
+   * Encodes the open batch and passes it to its pipes. They have already accepted its
    * messages, so an error of an encoder is thrown as an uncaught exception.
    */
   seal(): void {
@@ -153,7 +153,7 @@ export class Distribution implements Flushable, SharedBatch {
   #share(message: Message): void {
     if (!this.#isShared()) {
       this.seal()
-      this.#shared = this.#matchingOutbounds()
+      this.#shared = this.#matchingPipes()
     }
     const bytes = plainLength(message)
     const batch = this.#batch
@@ -172,22 +172,21 @@ export class Distribution implements Flushable, SharedBatch {
     flushSoon(this)
   }
 
-  #matchingOutbounds(): Outbound[] {
-    const outbounds = new Array<Outbound>(this.#matching)
-    for (let i = 0; i < outbounds.length; i++) outbounds[i] = this.#pipes.at(i).outbound
-    return outbounds
+  #matchingPipes(): Pipe[] {
+    const pipes = new Array<Pipe>(this.#matching)
+    for (let i = 0; i < pipes.length; i++) pipes[i] = this.#pipes.at(i)
+    return pipes
   }
 
   #countShared(): void {
     const shared = this.#shared
-    for (let i = 0; i < shared.length; i++) (shared[i] as Outbound).countShared(this)
+    for (let i = 0; i < shared.length; i++) (shared[i] as Pipe).countShared(this)
   }
 
   /** Whether the open batch is for exactly the pipes that match now. */
   #isShared(): boolean {
     if (this.#shared.length !== this.#matching || !this.#batch) return false
-    for (let i = 0; i < this.#matching; i++)
-      if (this.#pipes.at(i).outbound.shared !== this) return false
+    for (let i = 0; i < this.#matching; i++) if (this.#pipes.at(i).shared !== this) return false
     return true
   }
 
@@ -197,7 +196,7 @@ export class Distribution implements Flushable, SharedBatch {
     return new Batch(this.#plainBelow, SHARED_BATCH_BYTES, memory)
   }
 
-  /** The size below which all queues of the open batch send parts plain. */
+  /** The size below which all pipes of the open batch send parts plain. */
   get #plainBelow(): number {
     let below = Number.POSITIVE_INFINITY
     let last: Encoder | undefined
@@ -223,20 +222,20 @@ export class Distribution implements Flushable, SharedBatch {
   }
 
   /**
-   * Writes the batch, and `message` after it, to the queues of the open batch. Returns the errors
+   * Writes the batch, and `message` after it, to the pipes of the open batch. Returns the errors
    * that encoders threw.
    */
   #deliver(batch: Batch | undefined, message?: Message): unknown[] {
     const errors: unknown[] = []
-    const outbounds = this.#shared
+    const pipes = this.#shared
     this.#shared = []
-    for (const outbound of outbounds) outbound.shared = undefined
-    // Before the efforts are chosen, because each queue chooses one for its own batch.
-    for (const outbound of outbounds) outbound.encodeOwn()
+    for (const pipe of pipes) pipe.shared = undefined
+    // Before the efforts are chosen, because each pipe chooses one for its own batch.
+    for (const pipe of pipes) pipe.encodeOwn()
     const frames = batch?.seal() ?? NO_FRAMES
     const messages = (batch?.count ?? 0) + (message ? 1 : 0)
     const isPlain = frames.length === 0 && message === undefined && batch && batch.messages > 0
-    const groups = isPlain ? [groupOfAll(outbounds)] : groupsOf(outbounds)
+    const groups = isPlain ? [groupOfAll(pipes)] : groupsOf(pipes)
     const adapted = new Set<Encoder>()
     for (const { encoder, packing, members } of groups) {
       const encoding = members[0]?.connection?.encoding
@@ -250,16 +249,16 @@ export class Distribution implements Flushable, SharedBatch {
       if (chunk && !isAdapted) encoding?.encoded(chunk)
       const flushed = messages - (chunk?.messages ?? 0)
       chunk?.share(members.length)
-      for (const outbound of members) {
-        if (flushed > 0) outbound.countFlushed(flushed)
+      for (const pipe of members) {
+        if (flushed > 0) pipe.countFlushed(flushed)
         try {
-          if (chunk) outbound.writeChunk(chunk)
+          if (chunk) pipe.writeChunk(chunk)
         } catch (error) {
           errors.push(error)
         }
       }
     }
-    if (!isPlain && errors.length === 0) sample(outbounds, frames, message)
+    if (!isPlain && errors.length === 0) sample(pipes, frames, message)
     batch?.release()
     return errors
   }
@@ -288,62 +287,62 @@ function encode(
   }
 }
 
-/** Queues that write the same bytes. */
+/** Pipes that write the same bytes. */
 interface Group {
   readonly encoder: Encoder
   readonly packing: Packing
-  readonly members: Outbound[]
+  readonly members: Pipe[]
 }
 
 /** Returns one group, for messages that are the same for all encoders and packings. */
-function groupOfAll(members: Outbound[]): Group {
-  const [{ packer }] = members as [Outbound]
+function groupOfAll(members: Pipe[]): Group {
+  const [{ packer }] = members as [Pipe]
   return { encoder: packer.encoder, packing: packer.packing, members }
 }
 
 /**
- * Groups queues by encoder (one for each endpoint, and one for each dictionary that it has trained)
+ * Groups pipes by encoder (one for each endpoint, and one for each dictionary that it has trained)
  * and by the packing that their peers read. If too many have trained dictionaries, the smallest
  * groups are sent the messages without one.
  */
-function groupsOf(outbounds: Outbound[]): Group[] {
-  const groups = groupBy(({ peerEncoder }) => peerEncoder, outbounds)
+function groupsOf(pipes: Pipe[]): Group[] {
+  const groups = groupBy(({ peerEncoder }) => peerEncoder, pipes)
   const trained = groups.filter((group) => group.encoder !== group.members[0]?.packer.encoder)
   if (trained.length <= TRAINED_MAX) return groups
   trained.sort((a, b) => b.members.length - a.members.length)
   const used = new Set(trained.slice(0, TRAINED_MAX).map(({ encoder }) => encoder))
   return groupBy(
     ({ peerEncoder, encoder }) => (used.has(peerEncoder) ? peerEncoder : encoder),
-    outbounds,
+    pipes,
   )
 }
 
-function groupBy(encoderOf: (packer: Packer) => Encoder, outbounds: Outbound[]): Group[] {
+function groupBy(encoderOf: (packer: Packer) => Encoder, pipes: Pipe[]): Group[] {
   const inParts = new Map<Encoder, Group>()
   const inArenas = new Map<Encoder, Group>()
   const inFrames = new Map<Encoder, Group>()
   const byPacking = { parts: inParts, arenas: inArenas, frames: inFrames }
-  for (const outbound of outbounds) {
-    const encoder = encoderOf(outbound.packer)
-    const { packing } = outbound.packer
+  for (const pipe of pipes) {
+    const encoder = encoderOf(pipe.packer)
+    const { packing } = pipe.packer
     const groups = byPacking[packing]
     const group = groups.get(encoder)
-    if (group) group.members.push(outbound)
-    else groups.set(encoder, { encoder, packing, members: [outbound] })
+    if (group) group.members.push(pipe)
+    else groups.set(encoder, { encoder, packing, members: [pipe] })
   }
   // Frames come last, because they are not compressed and so choose no effort.
   return [...inParts.values(), ...inArenas.values(), ...inFrames.values()]
 }
 
-/** Returns the queues that an encoder encodes for, in any packing. */
-function membersWith(encoder: Encoder, groups: readonly Group[]): Outbound[] {
+/** Returns the pipes that an encoder encodes for, in any packing. */
+function membersWith(encoder: Encoder, groups: readonly Group[]): Pipe[] {
   return groups.flatMap((group) => (group.encoder === encoder ? group.members : []))
 }
 
 /** Trains dictionaries on messages, for the connections of each endpoint. */
-function sample(outbounds: Outbound[], frames: Uint8Array, message: Message | undefined): void {
+function sample(pipes: Pipe[], frames: Uint8Array, message: Message | undefined): void {
   const byEndpoint = new Map<Encoder, Encoding[]>()
-  for (const { packer, connection } of outbounds) {
+  for (const { packer, connection } of pipes) {
     const encoding = connection?.encoding
     if (!encoding?.trains) continue
     const encodings = byEndpoint.get(packer.encoder)

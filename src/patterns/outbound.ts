@@ -30,14 +30,6 @@ export type OutboundConnection = PackerConnection &
     "blocked" | "peerTakesCommands" | "waiting" | "write" | "sendCommand" | "waitToSend" | "flush"
   >
 
-/** Events of an outbound queue, handled by its pipe. */
-export interface OutboundEvents {
-  /** The queue has room again. */
-  writeActivated(): void
-  /** All queued messages were passed to the connection. */
-  emptied(): void
-}
-
 /** An open batch of messages that several queues share and that will be encoded once for all of them. */
 export interface SharedBatch {
   readonly waiting: Waiting
@@ -45,17 +37,16 @@ export interface SharedBatch {
 }
 
 /**
- * The messages that a pipe has accepted and that its connection has not taken: an open batch, and
- * what was encoded before it. Limits them to a high-water mark.
+ * The sending half of a pipe: the messages that it has accepted and that its connection has not taken,
+ * which are an open batch and what was encoded before it. Limits them to a high-water mark.
  */
-export class Outbound implements Flushable {
+export abstract class Outbound implements Flushable {
   readonly packer: Packer
   /** The open batch of a distribution that has messages for this queue. */
   shared: SharedBatch | undefined
   /** Whether only the latest message is kept. */
   readonly conflates: boolean
   readonly rest: Rest = new Rest()
-  readonly #events: OutboundEvents
   #connection: OutboundConnection | undefined
   readonly #credit: SendCredit
   readonly #flushes: FlushWaiters
@@ -70,16 +61,20 @@ export class Outbound implements Flushable {
   /** The timer that flushes again after an encoding failed. */
   #retry: NodeJS.Timeout | undefined
 
-  constructor(encoder: Encoder, highWaterMark: number, conflates: boolean, events: OutboundEvents) {
+  constructor(encoder: Encoder, highWaterMark: number, conflates: boolean) {
     this.packer = new Packer(encoder)
     this.conflates = conflates
-    this.#events = events
     this.#credit = new SendCredit(conflates ? 0 : highWaterMark)
     this.#flushes = new FlushWaiters(this.#credit)
   }
 
+  /** The pipe has room again. */
+  protected abstract writeActivated(): void
+  /** All queued messages were passed to the connection. */
+  protected abstract emptied(): void
+
   /** @param messages maximum number; 0 is no limit. A full queue stays full until a message has been sent. */
-  set highWaterMark(messages: number) {
+  protected set highWaterMark(messages: number) {
     if (!this.conflates) this.#credit.highWaterMark = messages
   }
 
@@ -95,7 +90,7 @@ export class Outbound implements Flushable {
    * @throws Error of the encoder, if the messages cannot be encoded for this peer. They stay queued
    * for the next one.
    */
-  attach(connection: OutboundConnection): void {
+  protected attach(connection: OutboundConnection): void {
     if (!this.packer.canSwitchTo(connection)) {
       this.shared?.seal()
       this.#encode()
@@ -108,7 +103,7 @@ export class Outbound implements Flushable {
    * Detaches the connection. The next one will write `pending` first, unless only the latest message
    * is kept, and that is a later one.
    */
-  detach(pending: readonly PendingWrite[] = []): void {
+  protected detach(pending: readonly PendingWrite[] = []): void {
     this.#connection = undefined
     this.packer.detach()
     if (pending.length === 0) return
@@ -128,7 +123,7 @@ export class Outbound implements Flushable {
     return this.#credit.checkHwm()
   }
 
-  /** Flushes if the queue is full, and returns whether there is room. If not, `writeActivated` will follow. */
+  /** Flushes if the pipe is full, and returns whether there is room. If not, `writeActivated` will follow. */
   hasRoom(): boolean {
     if (this.#credit.checkHwm()) return true
     // The network may have room: the messages may only be waiting for the end of the burst.
@@ -140,7 +135,7 @@ export class Outbound implements Flushable {
     return false
   }
 
-  /** Returns whether a message would be accepted. If not, `writeActivated` will follow. */
+  /** Returns whether `write` would accept a message. If not, `writeActivated` will follow. */
   checkWrite(): boolean {
     if (this.#credit.isRefusing) return false
     if (this.hasRoom()) return true
@@ -149,7 +144,7 @@ export class Outbound implements Flushable {
   }
 
   /** Whether the program waits until more has been sent. */
-  get waitsToSend(): boolean {
+  protected get isAwaited(): boolean {
     return this.isUrgent || !this.#flushes.isEmpty
   }
 
@@ -159,20 +154,20 @@ export class Outbound implements Flushable {
   }
 
   #checkWriteActive(): void {
-    if (this.#credit.regain()) this.#events.writeActivated()
+    if (this.#credit.regain()) this.writeActivated()
   }
 
   /** Accepts no more messages. Those in the queue are still written. */
-  end(): void {
+  protected endSending(): void {
     this.#credit.end()
   }
 
-  /** Number of messages dropped because the queue was full. */
+  /** Number of messages dropped because the pipe was full. */
   get dropped(): number {
     return this.#dropped
   }
 
-  /** Counts a message as dropped because the queue is full. */
+  /** Counts a message as dropped because the pipe is full. */
   countDropped(): void {
     if (!this.#credit.hasEnded) this.#dropped++
   }
@@ -192,7 +187,7 @@ export class Outbound implements Flushable {
   }
 
   /** Whether nothing is queued, apart from a shared batch. */
-  get isEmpty(): boolean {
+  protected get isEmpty(): boolean {
     return this.packer.isEmpty && (this.#pending?.length ?? 0) === 0 && !this.#hasChanges
   }
 
@@ -263,7 +258,7 @@ export class Outbound implements Flushable {
   }
 
   /** Drops the queued messages. */
-  drop(): void {
+  protected drop(): void {
     this.#pending?.clear()
     this.#changes?.clear()
     this.packer.drop()
@@ -272,7 +267,7 @@ export class Outbound implements Flushable {
   }
 
   /** Drops the queued messages and makes room. Returns whether a sender was waiting for it. */
-  reset(): boolean {
+  protected reset(): boolean {
     this.shared?.seal()
     this.drop()
     return this.#credit.regain()
@@ -368,7 +363,7 @@ export class Outbound implements Flushable {
   }
 
   /** Ends the rest after the last flush, because the next message sent may be a reply to one just received. */
-  endRest(): void {
+  protected endRest(): void {
     this.rest.end()
     if (this.#isScheduled) pollSoon()
   }
@@ -423,7 +418,7 @@ export class Outbound implements Flushable {
       if (connection.blocked) return
       this.#writeChange(connection)
     }
-    this.#events.emptied()
+    this.emptied()
   }
 
   #writeChange(connection: OutboundConnection): void {
@@ -472,7 +467,7 @@ export class Outbound implements Flushable {
     this.shared?.seal()
     this.#flushes.add(waiter)
     this.flush()
-    if (this.waitsToSend) this.#connection?.waitToSend?.()
+    if (this.isAwaited) this.#connection?.waitToSend?.()
   }
 
   // -- The exit of the process -----------------------------------------------------

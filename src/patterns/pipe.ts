@@ -1,14 +1,6 @@
 import { ProtocolError } from "../codec/errors.js"
 import { queueMicrotask } from "../codec/runtime.js"
-import type {
-  Command,
-  Encoder,
-  MessageSink,
-  PeerConnection,
-  PendingWrite,
-  Waiting,
-} from "../transport/transport.js"
-import type { FlushWaiter } from "./flush-waiters.js"
+import type { Encoder, MessageSink, PeerConnection, PendingWrite } from "../transport/transport.js"
 import { Inbound, type InboundConnection } from "./inbound.js"
 import type { Message } from "./message.js"
 import { Outbound, type OutboundConnection } from "./outbound.js"
@@ -70,7 +62,7 @@ type State = "active" | "finishing" | "abandoned" | "closed"
  * bound endpoint lives as long as its connection. The pipe of a connected endpoint begins with
  * connect() and survives reconnects.
  */
-export class Pipe implements MessageSink {
+export class Pipe extends Outbound implements MessageSink {
   /** The peer's routing id as a key; undefined until it is known. */
   routingId: string | undefined
   /** The routing id that the peer sent in its handshake. */
@@ -81,11 +73,9 @@ export class Pipe implements MessageSink {
   lbIndex = -1
   fqIndex = -1
   distIndex = -1
-  readonly outbound: Outbound
   readonly #inbound: Inbound
   /** The socket type; undefined once the pipe was terminated or abandoned. */
   #events: PipeEvents | undefined
-  #connection: PipeConnection | undefined
   #state: State = "active"
   /** Callback of `finish()`. */
   #finished: (() => void) | undefined
@@ -100,28 +90,21 @@ export class Pipe implements MessageSink {
   ) {
     const { sendHighWaterMark, receiveHighWaterMark, conflate } = options
     const maxBytes = receiveHighWaterBytes || Number.POSITIVE_INFINITY
+    super(encoder, sendHighWaterMark, conflate)
     this.#events = events
     this.#inbound = new Inbound(receiveHighWaterMark, maxBytes, conflate, events.readAheadBytes)
-    this.outbound = new Outbound(encoder, sendHighWaterMark, conflate, {
-      writeActivated: () => this.#events?.writeActivated(this),
-      emptied: () => this.#checkFinished(),
-    })
   }
 
   /** Changes the high-water marks. As in libzmq, `conflate` cannot change after the pipe was created. */
   set options({ sendHighWaterMark, receiveHighWaterMark }: PipeOptions) {
-    this.outbound.highWaterMark = sendHighWaterMark
+    this.highWaterMark = sendHighWaterMark
     if (this.#state === "active") this.#inbound.highWaterMark = receiveHighWaterMark
-  }
-
-  get conflates(): boolean {
-    return this.outbound.conflates
   }
 
   // -- The connection --------------------------------------------------------------
 
-  get connection(): PipeConnection | undefined {
-    return this.#connection
+  override get connection(): PipeConnection | undefined {
+    return super.connection as PipeConnection | undefined
   }
 
   /**
@@ -130,31 +113,33 @@ export class Pipe implements MessageSink {
    * @throws Error of the encoder, if the messages cannot be encoded for this peer. They stay queued
    * for the next one.
    */
-  attach(connection: PipeConnection): void {
-    this.outbound.attach(connection)
-    this.#connection = connection
+  override attach(connection: PipeConnection): void {
+    super.attach(connection)
     connection.sink = this
     this.#inbound.attach(connection)
-    this.outbound.flush()
+    this.flush()
   }
 
   /** Detaches a lost connection that may be replaced. The next one will write `pending`. */
-  detach(pending: readonly PendingWrite[]): void {
-    this.#connection = undefined
+  override detach(pending: readonly PendingWrite[]): void {
     this.#inbound.detach()
-    this.outbound.detach(pending)
-    if (this.#state === "abandoned" || this.#state === "closed") this.outbound.drop()
+    super.detach(pending)
+    if (this.#state === "abandoned" || this.#state === "closed") this.drop()
   }
 
   /** Drops the queued outgoing messages, as libzmq does for subscribers, and reports it with `hiccuped`. */
   hiccup(): void {
-    const wasFull = this.outbound.reset()
+    const wasFull = this.reset()
     this.#events?.hiccuped(this)
     if (wasFull) this.#events?.writeActivated(this)
   }
 
   drained(): void {
-    this.outbound.flush()
+    this.flush()
+  }
+
+  protected override writeActivated(): void {
+    this.#events?.writeActivated(this)
   }
 
   get isBehind(): boolean {
@@ -162,7 +147,7 @@ export class Pipe implements MessageSink {
   }
 
   get waitsToSend(): boolean {
-    return this.#state !== "active" || this.outbound.waitsToSend
+    return this.#state !== "active" || this.isAwaited
   }
 
   // -- The end ---------------------------------------------------------------------
@@ -187,28 +172,27 @@ export class Pipe implements MessageSink {
    */
   finish(finished: () => void, keepsReceived: boolean): void {
     this.#isReleased = true
-    this.outbound.shared?.seal()
+    this.shared?.seal()
     if (!keepsReceived) this.#inbound.clear()
     this.#finished = finished
     this.#end("finishing", keepsReceived)
     // The peer may send more before it reads the queued messages, so reading must not stop.
     this.#inbound.removeLimits()
-    this.outbound.flush()
-    this.#checkFinished()
+    this.flush()
+    this.emptied()
   }
 
   /** Drops the queued outgoing messages of a pipe that is finishing. */
   dropWaiting(): void {
-    this.outbound.drop()
+    this.drop()
     this.#reportFinished()
   }
 
   /** Detaches the last connection. Messages already received can still be read. */
   close(): void {
-    this.#connection = undefined
     this.#inbound.detach()
-    this.outbound.detach()
-    this.outbound.drop()
+    super.detach()
+    this.drop()
     this.#end("closed", true)
   }
 
@@ -221,14 +205,14 @@ export class Pipe implements MessageSink {
     // A pipe that is finishing still has to report that it has finished.
     if (this.#state === "active") this.#state = "abandoned"
     this.#events = undefined
-    this.outbound.end()
+    this.endSending()
     this.#inbound.clear()
   }
 
   /** Stops sending and receiving. The pipe is terminated once the received messages are read. */
   #end(state: State, keepsReceived: boolean): void {
     this.#state = state
-    this.outbound.end()
+    this.endSending()
     const isReading = keepsReceived && this.#events?.isReading?.(this)
     if (this.#inbound.isEmpty && !isReading) this.#terminate()
     else this.#events?.ending?.(this)
@@ -244,9 +228,9 @@ export class Pipe implements MessageSink {
    * Finishes when everything has been written. Chunks still held by the worker survive the
    * connection: the next one may send them.
    */
-  #checkFinished(): void {
-    if (this.#state !== "finishing" || !this.outbound.isEmpty) return
-    if (!this.#connection?.sharing?.awaitPendingWrites()) this.#reportFinished()
+  protected override emptied(): void {
+    if (this.#state !== "finishing" || !this.isEmpty) return
+    if (!this.connection?.sharing?.awaitPendingWrites()) this.#reportFinished()
   }
 
   #reportFinished(): void {
@@ -255,91 +239,21 @@ export class Pipe implements MessageSink {
     this.#finished?.()
   }
 
-  // -- Sending ---------------------------------------------------------------------
-
-  /** Returns whether `write` would accept a message. If not, `writeActivated` will follow. */
-  checkWrite(): boolean {
-    return this.outbound.checkWrite()
-  }
-
-  /**
-   * Queues a message. Its small parts are copied, the others stay in the program's memory. Returns false
-   * if there is no room.
-   *
-   * @throws Error of the encoder. The message was not accepted then, and those before it stay
-   * queued.
-   */
-  write(message: Message): boolean {
-    return this.outbound.write(message)
-  }
-
-  /**
-   * Queues a command, whatever the high-water mark.
-   *
-   * @param isChange whether the command begins or ends a subscription, rather than repeating one.
-   */
-  writeCommand(name: Command["name"], data: Uint8Array, isChange: boolean): void {
-    this.outbound.writeCommand(name, data, isChange)
-  }
-
-  /** Returns whether the high-water mark leaves room. */
-  checkHwm(): boolean {
-    return this.outbound.checkHwm()
-  }
-
-  /** Flushes if the pipe is full, and returns whether there is room. If not, `writeActivated` will follow. */
-  hasRoom(): boolean {
-    return this.outbound.hasRoom()
-  }
-
-  /** Number of messages dropped because the pipe was full. */
-  get dropped(): number {
-    return this.outbound.dropped
-  }
-
-  /** Counts a message as dropped because the pipe is full. */
-  countDropped(): void {
-    this.outbound.countDropped()
-  }
-
-  /** The messages that were accepted but not yet written, wherever they are queued; commands do not count. */
-  get waiting(): Waiting {
-    return this.outbound.waiting
-  }
-
-  /** Notifies `waiter` when all messages sent so far have been written, or never will be. */
-  whenFlushed(waiter: FlushWaiter): void {
-    this.outbound.whenFlushed(waiter)
-  }
-
-  /** Writes all queued messages even if the network has no room, because the process is about to exit. */
-  writeOut(): void {
-    this.outbound.writeOut()
-  }
-
-  /**
-   * Returns the plain frames of all queued messages, for a connection of another thread, because
-   * the process is about to exit.
-   */
-  takeFrames(): Uint8Array[] {
-    return this.outbound.takeFrames()
-  }
-
   // -- Receiving -------------------------------------------------------------------
 
   message(message: Message): boolean {
-    this.outbound.endRest()
+    this.endRest()
     if (this.#state !== "active") {
-      this.#connection?.sharing?.messageConsumed()
+      this.connection?.sharing?.messageConsumed()
       return this.#state !== "abandoned"
     }
     const violation = this.#events?.violation?.(message)
     if (violation !== undefined) {
-      this.#connection?.reject(new ProtocolError("ERR_ZMTP_MESSAGE", violation))
+      this.connection?.reject(new ProtocolError("ERR_ZMTP_MESSAGE", violation))
       return true
     }
     if (this.#events?.takes?.(this, message)) {
-      this.#connection?.sharing?.messageConsumed()
+      this.connection?.sharing?.messageConsumed()
       return true
     }
     if (this.#inbound.push(message)) this.#events?.readActivated(this)

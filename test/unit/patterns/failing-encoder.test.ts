@@ -114,7 +114,7 @@ describe("a distribution whose encoder throws", () => {
     await burst()
     for (const { connection, pipe } of peers) {
       expect(short(connection.written)).toEqual(["1", "2", "3"])
-      expect(pipe.outbound.shared).toBe(undefined)
+      expect(pipe.shared).toBe(undefined)
     }
   })
 
@@ -145,7 +145,7 @@ describe("a distribution whose encoder throws", () => {
     const { pipe, connection } = add()
     sender.refused = "bad"
     expect(await uncaught(() => dist.sendToAll(parts("bad")))).toEqual(["no memory for bad"])
-    expect(pipe.outbound.shared).toBe(undefined)
+    expect(pipe.shared).toBe(undefined)
     dist.sendToAll(parts("good"))
     await burst()
     expect(connection.written).toEqual(["good"])
