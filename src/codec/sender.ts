@@ -68,8 +68,8 @@ export class Sender {
   readonly #acceptsPlain: boolean
   /** Opened for the first message, because the module takes milliseconds to load. */
   #opened: { instance: Instance; transcoder: Transcoder } | undefined
+  /** The effort and the use of arenas that the transcoder is set to. */
   #effort: number
-  /** Whether messages currently share arenas. */
   #arenas = false
   #users = 1
   /** Arrays that will be transcoded together. */
@@ -122,11 +122,6 @@ export class Sender {
     return this.#dictionaries?.sharedSender ?? this
   }
 
-  /** Whether messages are compressed. */
-  get compresses(): boolean {
-    return this.#effort !== NO_EFFORT
-  }
-
   get #instance(): Instance {
     return this.#open().instance
   }
@@ -137,13 +132,6 @@ export class Sender {
 
   get #handle(): Pointer {
     return this.#transcoder.handle
-  }
-
-  /** Sets the compression effort from the next message on, as in Settings. */
-  set effort(effort: number) {
-    if (effort === this.#effort) return
-    this.#effort = effort
-    if (this.#opened) this.#opened.transcoder.effort = effort
   }
 
   /** Returns the packing for a peer that announced this revision, or none. */
@@ -158,10 +146,11 @@ export class Sender {
    * Returns the size in bytes below which parts are sent plain and need no encoding; 0 if all do.
    *
    * @param packing undefined if there is no peer yet.
+   * @param effort the compression effort, as in Settings.
    */
-  plainBelow(packing: Packing | undefined): number {
+  plainBelow(packing: Packing | undefined, effort: number = this.#settings.effort): number {
     if (packing === "frames" || (packing === undefined && this.#acceptsPlain)) return 0
-    if (this.#effort === NO_EFFORT) return Number.POSITIVE_INFINITY
+    if (effort === NO_EFFORT) return Number.POSITIVE_INFINITY
     const { arenas: mayUse, training, minCompressBytes } = this.#settings
     if (packing !== "parts" && mayUse) return 0
     // Messages in wire form cannot be sampled.
@@ -173,16 +162,19 @@ export class Sender {
    * `frames`, then `message`. The caller releases the chunk once it is written.
    *
    * @param plain must be empty if the packing is "frames".
+   * @param effort the compression effort, as in Settings.
    */
   encode(
     frames: Uint8Array,
     message?: readonly Uint8Array[],
     plain: PlainMessages = NO_MESSAGES,
     packing: Packing = "parts",
+    effort: number = this.#settings.effort,
   ): Chunk {
     if (packing === "frames") return this.#copyFrames(frames, message)
     const arenas = packing === "arenas"
     this.#useArenas(arenas)
+    this.#useEffort(effort)
     const instance = this.#instance
     const handle = this.#handle
     const messages = instance.wide(handle, 0)
@@ -192,7 +184,7 @@ export class Sender {
     builder.begin()
     try {
       // Made now: an error later, while the chunk is being written, would lose the chunk.
-      const dictionary = this.#effort === NO_EFFORT ? undefined : this.dictionaryFrame
+      const dictionary = effort === NO_EFFORT ? undefined : this.dictionaryFrame
       builder.append(plain.bytes)
       this.#gatherFrames(frames)
       if (message) this.#gatherMessage(message)
@@ -247,25 +239,31 @@ export class Sender {
     this.#arenas = arenas
   }
 
+  #useEffort(effort: number): void {
+    if (effort === this.#effort) return
+    this.#transcoder.effort = effort
+    this.#effort = effort
+  }
+
   /**
    * Encodes the messages of a chunk again in another packing, and releases the chunk.
    *
    * @throws Error if there is not enough memory. The chunk is unchanged then.
    */
-  repack(chunk: Chunk, packing: Packing): Chunk {
-    const repacked = this.#encodeAgain(chunk, packing)
+  repack(chunk: Chunk, packing: Packing, effort?: number): Chunk {
+    const repacked = this.#encodeAgain(chunk, packing, effort)
     chunk.release()
     return repacked
   }
 
   /** Encodes a chunk so that the result refers to no memory of it. */
-  #encodeAgain(chunk: Chunk, packing: Packing): Chunk {
+  #encodeAgain(chunk: Chunk, packing: Packing, effort: number | undefined): Chunk {
     const { bytes, references, messages } = chunk
     if (chunk.packing !== "frames" || (references.length > 0 && messages > 1))
-      return this.encode(this.plainFrames(chunk), undefined, undefined, packing)
-    if (references.length === 0) return this.encode(bytes, undefined, undefined, packing)
+      return this.encode(this.plainFrames(chunk), undefined, undefined, packing, effort)
+    if (references.length === 0) return this.encode(bytes, undefined, undefined, packing, effort)
     // Every large part of a message is a reference, so what the chunk itself holds can be copied.
-    return this.encode(NO_FRAMES, partsOf(chunk), undefined, packing)
+    return this.encode(NO_FRAMES, partsOf(chunk), undefined, packing, effort)
   }
 
   /** Returns the plain frames of an encoded chunk, in memory of their own. */

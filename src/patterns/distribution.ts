@@ -200,11 +200,12 @@ export class Distribution implements Flushable, SharedBatch {
   get #plainBelow(): number {
     let below = Number.POSITIVE_INFINITY
     let last: Encoder | undefined
+    let effort: number | undefined
     for (const { packer, connection } of this.#shared) {
       const { peerEncoder: encoder, peerPacking } = packer
-      if (encoder !== last) connection?.encoding?.applyEffort(this.#shared)
+      if (encoder !== last) effort = connection?.encoding?.nextEffort(this.#shared)
       last = encoder
-      below = Math.min(below, encoder.plainBelow(peerPacking))
+      below = Math.min(below, encoder.plainBelow(peerPacking, effort))
     }
     return below
   }
@@ -236,17 +237,17 @@ export class Distribution implements Flushable, SharedBatch {
     const messages = (batch?.count ?? 0) + (message ? 1 : 0)
     const isPlain = frames.length === 0 && message === undefined && batch && batch.messages > 0
     const groups = isPlain ? [groupOfAll(pipes)] : groupsOf(pipes)
-    const adapted = new Set<Encoder>()
+    const efforts = new Map<Encoder, number | undefined>()
     for (const { encoder, packing, members } of groups) {
       const encoding = members[0]?.connection?.encoding
       // Compressing and plain peers share one effort, although each message is encoded once for each kind.
-      const isAdapted = adapted.has(encoder)
-      if (!isAdapted) encoding?.applyEffort(membersWith(encoder, groups), encoder)
-      adapted.add(encoder)
+      const isChosen = efforts.has(encoder)
+      if (!isChosen)
+        efforts.set(encoder, encoding?.nextEffort(membersWith(encoder, groups), encoder))
       const chunk = isPlain
         ? batch.takeChunk()
-        : encode(encoder, packing, frames, message, batch, errors)
-      if (chunk && !isAdapted) encoding?.encoded(chunk)
+        : encode(encoder, packing, efforts.get(encoder), frames, message, batch, errors)
+      if (chunk && !isChosen) encoding?.encoded(chunk)
       const flushed = messages - (chunk?.messages ?? 0)
       chunk?.share(members.length)
       for (const pipe of members) {
@@ -271,6 +272,7 @@ export class Distribution implements Flushable, SharedBatch {
 function encode(
   encoder: Encoder,
   packing: Packing,
+  effort: number | undefined,
   frames: Uint8Array,
   message: Message | undefined,
   batch: Batch | undefined,
@@ -278,12 +280,12 @@ function encode(
 ): Chunk | undefined {
   if (frames.length === 0 && message === undefined && !batch?.messages) return undefined
   try {
-    return encoder.encode(frames, message, batch, packing)
+    return encoder.encode(frames, message, batch, packing, effort)
   } catch (error) {
     errors.push(error)
     // The earlier messages were already accepted, so they must not be lost with this one.
     if (message === undefined) return undefined
-    return encode(encoder, packing, frames, undefined, batch, errors)
+    return encode(encoder, packing, effort, frames, undefined, batch, errors)
   }
 }
 

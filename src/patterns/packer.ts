@@ -112,8 +112,8 @@ export class Packer {
   }
 
   get #plainBelow(): number {
-    this.#connection?.encoding?.applyEffort()
-    return this.peerEncoder.plainBelow(this.peerPacking)
+    const effort = this.#connection?.encoding?.nextEffort()
+    return this.peerEncoder.plainBelow(this.peerPacking, effort)
   }
 
   /** Drops the batch. */
@@ -135,9 +135,9 @@ export class Packer {
     const frames = batch?.seal() ?? NO_FRAMES
     const encoding = this.#connection?.encoding
     let chunk: Chunk | undefined
-    if (message || this.count > 0) encoding?.applyEffort()
+    const effort = message || this.count > 0 ? encoding?.nextEffort() : undefined
     if (frames.length > 0 || message) {
-      chunk = this.peerEncoder.encode(frames, message, batch, this.#packing)
+      chunk = this.peerEncoder.encode(frames, message, batch, this.#packing, effort)
       if (encoding?.trains) encoding.sampled([encoding], frames, message)
     } else if (batch && batch.messages > 0) chunk = batch.takeChunk()
     if (chunk) encoding?.encoded(chunk)
@@ -177,8 +177,8 @@ export class Packer {
   repack(chunk: Chunk): Chunk {
     const encoding = this.#connection?.encoding
     const isFirst = chunk.packing === "frames" // others were measured when they were encoded first
-    encoding?.applyEffort()
-    const repacked = this.peerEncoder.repack(chunk, this.#packing)
+    const effort = encoding?.nextEffort()
+    const repacked = this.peerEncoder.repack(chunk, this.#packing, effort)
     if (isFirst) encoding?.encoded(repacked)
     return repacked
   }

@@ -15,6 +15,8 @@ const NONE: readonly EncodedWrite[] = []
 export interface EncodedWrite {
   readonly sender: Sender
   readonly packing: Packing
+  /** The effort that was chosen for the connections with the sender; undefined for frames. */
+  readonly effort: number | undefined
   readonly chunk: Chunk
 }
 

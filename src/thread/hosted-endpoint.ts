@@ -132,12 +132,13 @@ export class HostedEndpoint {
     if (chunk) chunk.share(2)
     else {
       // One effort is chosen for each sender of a write, and none for frames, which are not compressed.
-      const isChosen = forms.some((form) => form.sender === sender && form.packing !== "frames")
-      const encoding = packing === "frames" || isChosen ? undefined : connection.encoding
-      encoding?.applyEffort(this.#group.includes(hosted) ? this.#group : [hosted], sender)
-      chunk = sender.encode(write.bytes, undefined, undefined, packing)
+      const chosen = forms.find((form) => form.sender === sender && form.packing !== "frames")
+      const encoding = packing === "frames" || chosen ? undefined : connection.encoding
+      const group = this.#group.includes(hosted) ? this.#group : [hosted]
+      const effort = chosen ? chosen.effort : encoding?.nextEffort(group, sender)
+      chunk = sender.encode(write.bytes, undefined, undefined, packing, effort)
       encoding?.encoded(chunk)
-      this.#writes.keep(write.number, { sender, packing, chunk })
+      this.#writes.keep(write.number, { sender, packing, effort, chunk })
     }
     this.#sample(write, connection.encoding)
     return chunk

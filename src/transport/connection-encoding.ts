@@ -1,6 +1,6 @@
 import type { Chunk } from "../codec/chunk.js"
 import type { DictionaryGroup, DictionaryGroups, Recipient } from "../codec/dictionary-groups.js"
-import type { Settings } from "../codec/options.js"
+import { NO_EFFORT, type Settings } from "../codec/options.js"
 import { clockMs } from "../codec/runtime.js"
 import type { Sender } from "../codec/sender.js"
 import { EffortMeter, groupMeter, knownGroupMeter, type Measured } from "./effort-meter.js"
@@ -61,22 +61,22 @@ export class ConnectionEncoding implements Encoding, Recipient {
     return meter?.effort ?? this.#settings.effort
   }
 
-  applyEffort(group?: readonly Measured[], sender: Sender = this.sender): void {
-    if (!this.#settings.adaptive) return
+  nextEffort(group?: readonly Measured[], sender: Sender = this.sender): number {
+    const { adaptive, effort } = this.#settings
+    if (!adaptive) return effort
     const known = knownGroupMeter(sender)
     // The last connection of a group must not go on with the group's measurements.
     const isGrouped = known !== undefined && this.#meter === known
     if (group && (group.length > 1 || isGrouped)) {
       if (!this.#network) {
         this.#meter = undefined
-        sender.effort = this.#settings.effort
-        return
+        return effort
       }
       this.#meter = groupMeter(sender, group)
     } else if (!this.#isWeighty) this.#followThread()
     else if (this.#meter === undefined || this.#meter === threadEffort)
       this.#meter = new EffortMeter([this.network])
-    sender.effort = (this.#meter as EffortMeter | ThreadEffort).next()
+    return (this.#meter as EffortMeter | ThreadEffort).next()
   }
 
   #followThread(): void {
@@ -92,7 +92,7 @@ export class ConnectionEncoding implements Encoding, Recipient {
   }
 
   get trains(): boolean {
-    return this.#settings.training !== undefined && this.#sender.compresses && !this.#isClosed
+    return this.#settings.training !== undefined && this.effort !== NO_EFFORT && !this.#isClosed
   }
 
   sampled(

@@ -120,20 +120,23 @@ export interface Encoder {
    * be given in wire form.
    *
    * @param packing undefined if there is no peer yet.
+   * @param effort as in Settings, which have the default.
    */
-  plainBelow(packing: Packing | undefined): number
+  plainBelow(packing: Packing | undefined, effort?: number): number
   /**
    * Returns a chunk with the messages of `plain`, which are in wire form already, then those of
    * `frames`, then `message`. The caller releases the chunk once it is written.
    *
    * @param plain must be empty if the packing is "frames".
    * @param packing "parts" by default.
+   * @param effort as in Settings, which have the default.
    */
   encode(
     frames: Uint8Array,
     message?: readonly Uint8Array[],
     plain?: PlainMessages,
     packing?: Packing,
+    effort?: number,
   ): Chunk
   /** Returns the packing for a peer that announced this revision, or none. */
   packingFor(peerRevision: number | undefined): Packing
@@ -142,7 +145,7 @@ export interface Encoder {
    *
    * @throws Error if there is not enough memory. The chunk is unchanged then.
    */
-  repack(chunk: Chunk, packing: Packing): Chunk
+  repack(chunk: Chunk, packing: Packing, effort?: number): Chunk
   /** Returns the plain frames of a chunk, without releasing it. */
   plainFrames(chunk: Chunk): Uint8Array
   /** Adds an endpoint that uses the encoder and will close it. */
@@ -203,10 +206,10 @@ export interface Encoding extends Recipient {
   /** The measurements of the network. */
   readonly network: NetworkMeter
   /**
-   * Sets the effort of an encoder, by default `sender`, for this connection or for a group that is
-   * sent the same.
+   * Returns the effort of the next encoding by an encoder (`sender` by default), for this connection or
+   * for a group that is sent the same.
    */
-  applyEffort(group?: readonly Measured[], sender?: Encoder): void
+  nextEffort(group?: readonly Measured[], sender?: Encoder): number
   /**
    * Trains dictionaries on the frames of whole messages, and on `message`, that were just encoded
    * for `recipients`, which include this connection and belong to its endpoint.
@@ -216,7 +219,7 @@ export interface Encoding extends Recipient {
     frames: Uint8Array,
     message?: readonly Uint8Array[],
   ): void
-  /** Records an encoding after `applyEffort`. */
+  /** Records an encoding with the effort of `nextEffort`. */
   encoded(chunk: Chunk): void
 }
 

@@ -109,7 +109,9 @@ export class FakeEncoding implements Encoding {
     this.sender = sender
   }
 
-  applyEffort(_group?: readonly unknown[]): void {}
+  nextEffort(_group?: readonly unknown[]): number {
+    return 1
+  }
 
   sampled(): void {}
 

@@ -353,9 +353,9 @@ test("the last connection of a group is measured alone", () => {
   const [one, other] = [new Peer({ adaptive: true, sender }), new Peer({ adaptive: true, sender })]
   const { encoding } = one.connection
   expect(encoding?.network).not.toBe(other.connection.encoding?.network)
-  encoding?.applyEffort([one, other])
+  encoding?.nextEffort([one, other])
   expect(knownGroupMeter(sender)?.isAlone).toBe(false)
-  encoding?.applyEffort([one])
+  encoding?.nextEffort([one])
   expect(knownGroupMeter(sender)?.isAlone).toBe(true)
   sender.close()
 })

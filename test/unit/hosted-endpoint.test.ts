@@ -10,8 +10,9 @@ import { message } from "../support/zmtp.js"
 const TEXT = Buffer.from("a message that compresses well, again and again. ".repeat(20))
 
 function endpoint(options: object = { level: "adaptive" }) {
+  const settings = checkLz4Options(options, -1)
   const spec = {
-    options: { settings: checkLz4Options(options, -1) },
+    options: { settings },
     tcp: { acceptFilters: [] },
     credit: 0,
     destination: undefined,
@@ -21,8 +22,11 @@ function endpoint(options: object = { level: "adaptive" }) {
   /** The number of connections for which the effort was chosen. */
   const groups: number[] = []
   const connection = () => {
-    const applyEffort = (group?: readonly unknown[]) => groups.push(group?.length ?? 1)
-    const encoding = { applyEffort, encoded: () => {} }
+    const nextEffort = (group?: readonly unknown[]) => {
+      groups.push(group?.length ?? 1)
+      return settings.effort
+    }
+    const encoding = { nextEffort, encoded: () => {} }
     return { connection: { encoding } } as unknown as HostedConnection
   }
   /** Encodes a write for a connection, and returns its chunk. */

@@ -137,14 +137,13 @@ describe("a sender whose effort changes", () => {
         const all: Message[] = []
         let shipped = false
         for (const { effort, frames, last } of steps) {
-          sender.effort = effort
           const make = (parts: { kind: "json" | "random"; size: number }[]) =>
             parts.map(({ kind, size }) => bytesOf(kind, size))
-          const batch = new Batch(sender.plainBelow("parts"))
+          const batch = new Batch(sender.plainBelow("parts", effort))
           const messages = frames.map(make)
           for (const one of messages) batch.append(one, plainLength(one))
           const large = last ? make(last) : undefined
-          const chunk = sender.encode(batch.seal(), large, batch)
+          const chunk = sender.encode(batch.seal(), large, batch, "parts", effort)
           if (large) messages.push(large)
           expect(chunk.messages).toBe(messages.length)
           expect(chunk.plainBytes).toBe(
@@ -174,8 +173,7 @@ describe("a sender knows which parts are sent plain", () => {
   test("all with NO_EFFORT, otherwise those below the threshold", () => {
     const sender = openSender({ minCompressSize: 300 })
     expect(sender.plainBelow("parts")).toBe(300)
-    sender.effort = NO_EFFORT
-    expect(sender.plainBelow("parts")).toBe(Number.POSITIVE_INFINITY)
+    expect(sender.plainBelow("parts", NO_EFFORT)).toBe(Number.POSITIVE_INFINITY)
   })
 
   test("those below the threshold for a dictionary, if there is one", () => {

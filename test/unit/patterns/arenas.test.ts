@@ -284,7 +284,10 @@ describe("a distribution to peers of both kinds", () => {
     ] as const) {
       const pipe = new Pipe(silent, sender, noMarks)
       const peer = attach(pipe, new Peer(sender, announced))
-      peer.encoding.applyEffort = (group) => groups.push(group?.length ?? 1)
+      peer.encoding.nextEffort = (group) => {
+        groups.push(group?.length ?? 1)
+        return 1
+      }
       peer.encoding.encoded = encoded
       distribution.attach(pipe)
     }

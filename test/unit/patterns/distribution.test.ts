@@ -6,6 +6,10 @@ import { Distribution } from "../../../src/patterns/distribution.js"
 import type { Pipe, PipeEvents, PipeOptions } from "../../../src/patterns/pipe.js"
 import { burst, FakeEncoding, Peer, PlainSender, parts } from "../../support/pipes.js"
 
+/** Efforts that a fake encoding chooses. */
+const FOR_ONE = 1
+const FOR_ALL = 2
+
 class Distributed {
   readonly dist = new Distribution()
   readonly sender = new PlainSender()
@@ -80,10 +84,15 @@ describe("messages to the same peers", () => {
 
   test("are encoded with the effort that was chosen for all, whatever waits in one of the pipes", () => {
     class Recording extends PlainSender {
-      effort = ""
-      readonly efforts: string[] = []
-      override encode(batch: Uint8Array, message?: readonly Uint8Array[]) {
-        this.efforts.push(this.effort)
+      readonly efforts: (number | undefined)[] = []
+      override encode(
+        batch: Uint8Array,
+        message?: readonly Uint8Array[],
+        _plain?: unknown,
+        _packing?: unknown,
+        effort?: number,
+      ) {
+        this.efforts.push(effort)
         return super.encode(batch, message)
       }
     }
@@ -92,13 +101,11 @@ describe("messages to the same peers", () => {
     const [greeted, other] = [dist.add({}, sender), dist.add({}, sender)]
     for (const { connection } of [greeted, other]) {
       connection.encoding = new FakeEncoding(sender)
-      connection.encoding.applyEffort = (group) => {
-        sender.effort = group ? "for all" : "for one"
-      }
+      connection.encoding.nextEffort = (group) => (group ? FOR_ALL : FOR_ONE)
     }
     greeted.pipe.write(parts("welcome"))
     dist.dist.sendToAll(parts("to all".padEnd(200_000)))
-    expect(sender.efforts).toEqual(["for one", "for all"])
+    expect(sender.efforts).toEqual([FOR_ONE, FOR_ALL])
   })
 
   test("are written at 256 KiB, and at once if large", async () => {
