@@ -112,7 +112,11 @@ const NAMES = [
   "__simulation",
 ]
 
-function compile(text: string, filename: string): Evaluate {
+/**
+ * Returns a function that evaluates a bundle. Each time, V8 learns anew what its code does, as the
+ * classes of one copy are not those of another: code for all of them is slower by a tenth.
+ */
+function compile(text: string, filename: string): () => Evaluate {
   const names = `{ ${NAMES.join(", ")} }`
   const code = `(function (require, module, globals) {
     let ${names} = globals;
@@ -124,7 +128,8 @@ ${text}
 ${initialisers(text)}
     };
   })`
-  return new vm.Script(code, { filename }).runInThisContext()
+  const script = new vm.Script(code, { filename })
+  return () => script.runInThisContext()
 }
 
 /** Statements that are omitted: classes, functions, symbols, code added by esbuild, and exports. */
@@ -194,9 +199,9 @@ function take<T>({ spare, used }: Pool<T>): T | undefined {
 
 /** Bundles that are compiled once for all runs, and objects that runs reuse because new ones cost more. */
 export class Compiled {
-  readonly #main: Evaluate
-  readonly #worker: Evaluate
-  readonly #zeromq: Evaluate
+  readonly #main: () => Evaluate
+  readonly #worker: () => Evaluate
+  readonly #zeromq: () => Evaluate
   readonly #codecs: Instances
   readonly #ciphers: Instances
   readonly #mains: Pool<Main> = { spare: [], used: [] }
@@ -234,7 +239,7 @@ export class Compiled {
     }
     const zeromq = this.#evaluateZeromq(globals)
     const module = { exports: {} as Package }
-    const renew = this.#main(requireWith(zeromq), module, globals)
+    const renew = this.#main()(requireWith(zeromq), module, globals)
     this.#mains.used.push({ exports: module.exports, renew, zeromq })
     return module.exports
   }
@@ -242,7 +247,7 @@ export class Compiled {
   #evaluateZeromq(globals: Globals): Modules {
     const module = { exports: {} as { zeromq: object; draft: object } }
     const native = makeNative()
-    this.#zeromq((id) => (id === "__native" ? native : { EventEmitter }), module, globals)
+    this.#zeromq()((id) => (id === "__native" ? native : { EventEmitter }), module, globals)
     return { zeromq: module.exports.zeromq, "zeromq/draft.js": module.exports.draft }
   }
 
@@ -252,7 +257,7 @@ export class Compiled {
     if (known) known.renew(require, globals)
     else {
       const module = { exports: {} }
-      const renew = this.#worker(require, module, globals)
+      const renew = this.#worker()(require, module, globals)
       this.#workers.used.push({ exports: module.exports, renew })
     }
   }
