@@ -2,7 +2,7 @@
 import type * as draft from "zeromq/draft.js"
 import type { Lz4Class } from "./exports.js"
 import { extend } from "./sockets/extend.js"
-import { withoutLz4 } from "./sockets/mistakes.js"
+import { withoutLz4 } from "./sockets/without-lz4.js"
 import { loadDraft } from "./zeromq.js"
 
 const zeromq = loadDraft()

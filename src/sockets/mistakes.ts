@@ -14,7 +14,6 @@ import {
   type ZmqError,
   zmqError,
 } from "../transport/zmq-error.js"
-import { defineEndpointMethods } from "./endpoint-methods.js"
 import { ENDPOINT_OPTIONS } from "./endpoint-options.js"
 
 // -- Options -----------------------------------------------------------------------
@@ -236,19 +235,3 @@ export function ignoredOption(address: string, name: string): TypeError {
 
 const meantTcp = (address: string): string =>
   address.startsWith("tcp://") ? `lz4+${address}` : `${SCHEME}HOST:PORT`
-
-/** Returns a socket class of zeromq.js that does not support `lz4+tcp://`, and whose errors say so. */
-// biome-ignore lint/suspicious/noExplicitAny: TypeScript requires it of the base of a mixin
-export function withoutLz4<C extends new (...args: any[]) => Socket>(Base: C, speaks: string): C {
-  class Socket extends Base {}
-  defineEndpointMethods(Socket.prototype, (name, socket, args) => {
-    const [address] = args
-    const reason = isLz4(address)
-      ? explanation(address, `is not for ${Base.name}, which speaks ${speaks}, not ZMTP`)
-      : nativeRefusalReason([address])
-    const call = Base.prototype[name] as (...args: unknown[]) => unknown
-    return explainRefusal(reason, args, () => call.apply(socket, args))
-  })
-  Object.defineProperty(Socket, "name", { value: Base.name })
-  return Socket
-}
