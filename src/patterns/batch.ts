@@ -14,7 +14,7 @@ export const SHARED_BATCH_BYTES: number = 256 * 1024
 /** Size of a new batch when there is no spare buffer. */
 const FIRST_BYTES = 4096
 /** The largest message that zeromq.js copies, in bytes; it keeps a reference to larger ones. */
-const COPIED_MAX_BYTES = 128
+const ZEROMQ_COPIED_MAX_BYTES = 128
 /** Maximum number of spare buffers of each size. */
 const SPARE_MAX = 32
 const SPARE_LARGE_MAX = 4
@@ -142,7 +142,7 @@ export class Batch implements PlainMessages {
       this.messages++
     }
     this.#memory?.publish(at)
-    if (bytes > COPIED_MAX_BYTES) this.latest = message
+    if (bytes > ZEROMQ_COPIED_MAX_BYTES) this.latest = message
   }
 
   /**

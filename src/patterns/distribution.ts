@@ -1,7 +1,13 @@
 import type { Chunk, Packing } from "../codec/chunk.js"
 import { TRAINED_MAX } from "../codec/dictionary-groups.js"
 import { throwLater } from "../transport/throw-later.js"
-import type { Command, Encoder, Encoding, OpenMemory, Waiting } from "../transport/transport.js"
+import type {
+  Command,
+  Encoding,
+  MessageEncoder,
+  OpenMemory,
+  Waiting,
+} from "../transport/transport.js"
 import { BATCH_BYTES, Batch, plainLength, SHARED_BATCH_BYTES } from "./batch.js"
 import { type Flushable, flushSoon, Rest } from "./flusher.js"
 import type { Message } from "./message.js"
@@ -10,8 +16,11 @@ import type { Packer } from "./packer.js"
 import type { Pipe } from "./pipe.js"
 import { PipeArray } from "./pipe-array.js"
 
-/** Messages larger than this are encoded at once, directly from the caller's memory. */
-const LARGE_BYTES = 128 * 1024
+/**
+ * The largest message that is copied into a shared batch, in bytes. Larger ones are encoded at once,
+ * directly from the caller's memory.
+ */
+const SHARED_COPIED_MAX_BYTES = 128 * 1024
 const NO_FRAMES = new Uint8Array(0)
 const NOTHING: Waiting = { messages: 0, bytes: 0 }
 
@@ -157,7 +166,7 @@ export class Distribution implements Flushable, SharedBatch {
     }
     const bytes = plainLength(message)
     const batch = this.#batch
-    if (bytes > LARGE_BYTES || (batch && batch.length + bytes > batch.maxBytes)) {
+    if (bytes > SHARED_COPIED_MAX_BYTES || (batch && batch.length + bytes > batch.maxBytes)) {
       this.#countShared()
       this.#batch = undefined
       const [error] = this.#deliver(batch, message)
@@ -199,7 +208,7 @@ export class Distribution implements Flushable, SharedBatch {
   /** The size below which all pipes of the open batch send parts plain. */
   get #plainBelow(): number {
     let below = Number.POSITIVE_INFINITY
-    let last: Encoder | undefined
+    let last: MessageEncoder | undefined
     let effort: number | undefined
     for (const { packer, connection } of this.#shared) {
       const { peerEncoder: encoder, peerPacking } = packer
@@ -237,7 +246,7 @@ export class Distribution implements Flushable, SharedBatch {
     const messages = (batch?.count ?? 0) + (message ? 1 : 0)
     const isPlain = frames.length === 0 && message === undefined && batch && batch.messages > 0
     const groups = isPlain ? [groupOfAll(pipes)] : groupsOf(pipes)
-    const efforts = new Map<Encoder, number | undefined>()
+    const efforts = new Map<MessageEncoder, number | undefined>()
     for (const { encoder, packing, members } of groups) {
       const encoding = members[0]?.connection?.encoding
       // Compressing and plain peers share one effort, although each message is encoded once for each kind.
@@ -270,7 +279,7 @@ export class Distribution implements Flushable, SharedBatch {
  * there is nothing to write.
  */
 function encode(
-  encoder: Encoder,
+  encoder: MessageEncoder,
   packing: Packing,
   effort: number | undefined,
   frames: Uint8Array,
@@ -291,7 +300,7 @@ function encode(
 
 /** Pipes that write the same bytes. */
 interface Group {
-  readonly encoder: Encoder
+  readonly encoder: MessageEncoder
   readonly packing: Packing
   readonly members: Pipe[]
 }
@@ -319,10 +328,10 @@ function groupsOf(pipes: Pipe[]): Group[] {
   )
 }
 
-function groupBy(encoderOf: (packer: Packer) => Encoder, pipes: Pipe[]): Group[] {
-  const inParts = new Map<Encoder, Group>()
-  const inArenas = new Map<Encoder, Group>()
-  const inFrames = new Map<Encoder, Group>()
+function groupBy(encoderOf: (packer: Packer) => MessageEncoder, pipes: Pipe[]): Group[] {
+  const inParts = new Map<MessageEncoder, Group>()
+  const inArenas = new Map<MessageEncoder, Group>()
+  const inFrames = new Map<MessageEncoder, Group>()
   const byPacking = { parts: inParts, arenas: inArenas, frames: inFrames }
   for (const pipe of pipes) {
     const encoder = encoderOf(pipe.packer)
@@ -337,13 +346,13 @@ function groupBy(encoderOf: (packer: Packer) => Encoder, pipes: Pipe[]): Group[]
 }
 
 /** Returns the pipes that an encoder encodes for, in any packing. */
-function membersWith(encoder: Encoder, groups: readonly Group[]): Pipe[] {
+function membersWith(encoder: MessageEncoder, groups: readonly Group[]): Pipe[] {
   return groups.flatMap((group) => (group.encoder === encoder ? group.members : []))
 }
 
 /** Trains dictionaries on messages, for the connections of each endpoint. */
 function sample(pipes: Pipe[], frames: Uint8Array, message: Message | undefined): void {
-  const byEndpoint = new Map<Encoder, Encoding[]>()
+  const byEndpoint = new Map<MessageEncoder, Encoding[]>()
   for (const { packer, connection } of pipes) {
     const encoding = connection?.encoding
     if (!encoding?.trains) continue

@@ -3,7 +3,7 @@ import { clearTimeout, setTimeout } from "../codec/runtime.js"
 import { throwLater } from "../transport/throw-later.js"
 import type {
   Command,
-  Encoder,
+  MessageEncoder,
   PeerConnection,
   PendingWrite,
   Waiting,
@@ -61,7 +61,7 @@ export abstract class Outbound implements Flushable {
   /** The timer that flushes again after an encoding failed. */
   #retry: NodeJS.Timeout | undefined
 
-  constructor(encoder: Encoder, highWaterMark: number, conflates: boolean) {
+  constructor(encoder: MessageEncoder, highWaterMark: number, conflates: boolean) {
     this.packer = new Packer(encoder)
     this.conflates = conflates
     this.#credit = new SendCredit(conflates ? 0 : highWaterMark)

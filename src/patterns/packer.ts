@@ -1,15 +1,15 @@
 import type { Chunk, Packing } from "../codec/chunk.js"
 import { REFERRED_MIN_BYTES } from "../codec/sender.js"
-import type { Command, Encoder, PeerConnection, Waiting } from "../transport/transport.js"
+import type { Command, MessageEncoder, PeerConnection, Waiting } from "../transport/transport.js"
 import { areBelow, BATCH_BYTES, Batch } from "./batch.js"
 import type { Message } from "./message.js"
 
 /**
- * Messages larger than this are encoded at once, directly from the caller's memory. Plain messages
- * have a limit of their own.
+ * The largest message that is copied into a batch, in bytes. Larger ones are encoded at once, directly
+ * from the caller's memory. Plain messages have a limit of their own.
  */
-const LARGE_BYTES = 8192
-const PLAIN_LARGE_BYTES = 32 * 1024
+const COPIED_MAX_BYTES = 8192
+const PLAIN_COPIED_MAX_BYTES = 32 * 1024
 const NO_FRAMES = new Uint8Array(0)
 const NOTHING: Waiting = { messages: 0, bytes: 0 }
 
@@ -19,12 +19,12 @@ export type PackerConnection = Pick<PeerConnection, "peerRevision" | "encoding" 
 /** Collects the messages of a pipe in a batch, and encodes them as the current peer reads them. */
 export class Packer {
   /** The encoder of the endpoint. */
-  readonly encoder: Encoder
+  readonly encoder: MessageEncoder
   #packing: Packing
   #connection: PackerConnection | undefined
   #batch: Batch | undefined
 
-  constructor(encoder: Encoder) {
+  constructor(encoder: MessageEncoder) {
     this.encoder = encoder
     this.#packing = encoder.packingFor(undefined)
   }
@@ -44,7 +44,7 @@ export class Packer {
   }
 
   /** The encoder for the current peer, which may have a dictionary of its own. */
-  get peerEncoder(): Encoder {
+  get peerEncoder(): MessageEncoder {
     return this.#connection?.encoding?.sender ?? this.encoder
   }
 
@@ -78,8 +78,8 @@ export class Packer {
 
   /** Returns whether a message of `bytes` is to be encoded at once, without a copy in the batch. */
   isLarge(message: Message, bytes: number): boolean {
-    if (bytes <= LARGE_BYTES) return false
-    return bytes > PLAIN_LARGE_BYTES || !areBelow(message, this.#plainBelow)
+    if (bytes <= COPIED_MAX_BYTES) return false
+    return bytes > PLAIN_COPIED_MAX_BYTES || !areBelow(message, this.#plainBelow)
   }
 
   /** Returns whether parts of a message that has to wait may stay where they are, to be encoded later. */

@@ -1,6 +1,11 @@
 import { ProtocolError } from "../codec/errors.js"
 import { queueMicrotask } from "../codec/runtime.js"
-import type { Encoder, MessageSink, PeerConnection, PendingWrite } from "../transport/transport.js"
+import type {
+  MessageEncoder,
+  MessageSink,
+  PeerConnection,
+  PendingWrite,
+} from "../transport/transport.js"
 import { Inbound, type InboundConnection } from "./inbound.js"
 import type { Message } from "./message.js"
 import { Outbound, type OutboundConnection } from "./outbound.js"
@@ -84,7 +89,7 @@ export class Pipe extends Outbound implements MessageSink {
   /** @param receiveHighWaterBytes maximum plaintext in the receive queue, in bytes; 0 is no limit. */
   constructor(
     events: PipeEvents,
-    encoder: Encoder,
+    encoder: MessageEncoder,
     options: PipeOptions,
     receiveHighWaterBytes = 0,
   ) {

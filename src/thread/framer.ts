@@ -3,7 +3,7 @@ import { fixedView } from "../codec/fixed-view.js"
 import { countFrames, framesLength, writeFrames } from "../codec/frames.js"
 import { copyShared } from "../codec/shared-copy.js"
 import type { Slab } from "../codec/slabs.js"
-import type { Encoder } from "../transport/transport.js"
+import type { MessageEncoder } from "../transport/transport.js"
 import { allocateShared, SharedSlabs } from "./shared-slabs.js"
 
 const NO_PARTS: readonly Uint8Array[] = []
@@ -12,7 +12,7 @@ const NO_PARTS: readonly Uint8Array[] = []
  * The encoder of remote connections: writes messages as plain frames to shared memory, and leaves
  * their encoding to the worker.
  */
-class Framer implements Encoder {
+class Framer implements MessageEncoder {
   readonly slabs: SharedSlabs = new SharedSlabs()
   readonly dictionaryFrame: undefined
 

@@ -1,7 +1,7 @@
 import type { Destination } from "../transport/endpoint.js"
 import type { TcpOptions } from "../transport/tcp-options.js"
 import type {
-  Encoder,
+  MessageEncoder,
   OnEvent,
   PeerDialer,
   PeerListener,
@@ -36,7 +36,7 @@ export class ThreadTransport implements Transport {
     this.#credit = credit
   }
 
-  get encoder(): Encoder {
+  get encoder(): MessageEncoder {
     return framer
   }
 

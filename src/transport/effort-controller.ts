@@ -22,9 +22,9 @@ import { Average, ODD } from "./average.js"
 import {
   EFFORTS,
   EffortModel,
-  type Encoding,
   LEVEL_0,
   LEVEL_HC,
+  type MeasuredEncoding,
   PLAIN,
   type Window,
 } from "./effort-model.js"
@@ -243,7 +243,7 @@ export class EffortController {
   }
 
   /** Delays the next probe in proportion to the cost of this one. */
-  #payForProbe(encoding: Encoding): void {
+  #payForProbe(encoding: MeasuredEncoding): void {
     const model = this.#model
     const { index, plainBytes, wireBytes, at } = encoding
     const present = model.estimateOf(this.#current)

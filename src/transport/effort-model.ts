@@ -50,8 +50,8 @@ export interface Window {
   speeds: readonly number[]
 }
 
-/** One encoding. */
-export interface Encoding {
+/** What one encoding took. */
+export interface MeasuredEncoding {
   /** The index of its effort. */
   index: number
   plainBytes: number
@@ -118,13 +118,13 @@ export class EffortModel {
   }
 
   /** Returns the milliseconds of an encoding, cut off if it was probably interrupted. */
-  uninterruptedMs({ index, plainBytes, ms }: Encoding): number {
+  uninterruptedMs({ index, plainBytes, ms }: MeasuredEncoding): number {
     const known = this.#estimates[index]
     return known ? Math.min(ms, OUTLIER * expectedMs(known, plainBytes)) : ms
   }
 
   /** Records an encoding. @param current - the effort in use, apart from probes */
-  record(encoding: Encoding, current: number): void {
+  record(encoding: MeasuredEncoding, current: number): void {
     const { index, plainBytes, wireBytes, ms, at } = encoding
     if (current !== this.#reference && current !== PLAIN) this.#compareWith(current)
     if (plainBytes === 0) return

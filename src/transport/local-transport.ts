@@ -5,7 +5,7 @@ import type { Destination } from "./endpoint.js"
 import { Listener } from "./listener.js"
 import { checkMayConnect } from "./tcp.js"
 import type { TcpOptions } from "./tcp-options.js"
-import type { ConnectionOptions, Encoder, OnEvent, Transport } from "./transport.js"
+import type { ConnectionOptions, MessageEncoder, OnEvent, Transport } from "./transport.js"
 
 /** The transport whose connections are on this thread. */
 export class LocalTransport implements Transport {
@@ -17,7 +17,7 @@ export class LocalTransport implements Transport {
     this.#tcp = tcp
   }
 
-  get encoder(): Encoder {
+  get encoder(): MessageEncoder {
     return this.#options.sender
   }
 

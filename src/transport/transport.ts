@@ -112,7 +112,7 @@ export interface Waiting {
 }
 
 /** An encoder of messages into chunks, which connections write. */
-export interface Encoder {
+export interface MessageEncoder {
   /** The message that sends the dictionary with which it encodes; undefined if it uses none. */
   readonly dictionaryFrame: Uint8Array | undefined
   /**
@@ -202,14 +202,14 @@ export interface Encoding extends Recipient {
   /** Whether dictionaries are trained on its messages, which must be passed to `sampled`. */
   readonly trains: boolean
   /** The encoder of its messages, which knows the dictionary of this connection. */
-  readonly sender: Encoder
+  readonly sender: MessageEncoder
   /** The measurements of the network. */
   readonly network: NetworkMeter
   /**
    * Returns the effort of the next encoding by an encoder (`sender` by default), for this connection or
    * for a group that is sent the same.
    */
-  nextEffort(group?: readonly Measured[], sender?: Encoder): number
+  nextEffort(group?: readonly Measured[], sender?: MessageEncoder): number
   /**
    * Trains dictionaries on the frames of whole messages, and on `message`, that were just encoded
    * for `recipients`, which include this connection and belong to its endpoint.
@@ -344,7 +344,7 @@ export interface PeerDialer {
 
 /** A factory for the connections of an endpoint. */
 export interface Transport {
-  readonly encoder: Encoder
+  readonly encoder: MessageEncoder
   listener(onEvent: OnEvent): PeerListener
   dialer(destination: Destination, onEvent: OnEvent): PeerDialer
 }

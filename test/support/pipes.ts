@@ -17,8 +17,8 @@ import { ConnectionEncoding } from "../../src/transport/connection-encoding.js"
 import { NetworkMeter } from "../../src/transport/network-meter.js"
 import type {
   ConnectionOptions,
-  Encoder,
   Encoding,
+  MessageEncoder,
   MessageSink,
   PendingWrite,
   Sharing,
@@ -35,7 +35,7 @@ export const textOf = (message: readonly Uint8Array[]): string =>
   message.map((part) => Buffer.from(part).toString("latin1")).join("|")
 
 /** An encoder that leaves frames unchanged. */
-export class PlainSender implements Encoder {
+export class PlainSender implements MessageEncoder {
   readonly dictionaryFrame: undefined
   /** Number of calls of encode(). */
   encodings = 0
@@ -102,10 +102,10 @@ export class FakeSharing implements Sharing {
 export class FakeEncoding implements Encoding {
   readonly trains = false
   readonly group: undefined
-  readonly sender: Encoder
+  readonly sender: MessageEncoder
   readonly network: NetworkMeter = new NetworkMeter()
 
-  constructor(sender: Encoder) {
+  constructor(sender: MessageEncoder) {
     this.sender = sender
   }
 

@@ -3,14 +3,14 @@ import { expect, test } from "vitest"
 
 import { type Chunk, ChunkBuilder, type Packing } from "../../../src/codec/chunk.js"
 import { Pipe } from "../../../src/patterns/pipe.js"
-import type { Encoder } from "../../../src/transport/transport.js"
+import type { MessageEncoder } from "../../../src/transport/transport.js"
 import { strictlyHeldBytes } from "../../support/held-bytes.js"
 import { FakeConnection, noMarks, Peer, silent } from "../../support/pipes.js"
 import { message as frames } from "../../support/zmtp.js"
 
 const MIB = 2 ** 20
 /** Cuts chunks from slabs, as the encoders of endpoints do. */
-class SlabSender implements Encoder {
+class SlabSender implements MessageEncoder {
   readonly dictionaryFrame: undefined
   readonly #made = new ChunkBuilder()
   readonly plainBelow = () => 0
