@@ -10,9 +10,8 @@ export class ConnectedEndpoint extends Endpoint {
   readonly #dialer: PeerDialer
   /** With `immediate`, undefined while there is no connection. */
   #pipe: Pipe | undefined
-  /** Whether there has ever been a connection, and one whose handshake has succeeded. */
-  #wasOpened = false
-  #wasConnected = false
+  /** The most that any connection has reached. */
+  #reached: "nothing" | "connection" | "handshake" = "nothing"
   /** Whether the endpoint was released and has no queued messages left. */
   #finished = false
   #gone: (isWrongPeer: boolean) => void
@@ -106,8 +105,8 @@ export class ConnectedEndpoint extends Endpoint {
 
   protected opened(connection: PeerConnection): void {
     this.emit("connect")
-    if (this.#wasOpened) this.reconnects++
-    this.#wasOpened = true
+    if (this.#reached === "nothing") this.#reached = "connection"
+    else this.reconnects++
     this.host.lz4.opened(connection, this, "connected")
   }
 
@@ -118,8 +117,8 @@ export class ConnectedEndpoint extends Endpoint {
     const pipe = this.#pipe
     this.pipes.set(connection, pipe)
     pipe.peerRoutingId = peerRoutingId
-    if (this.#wasConnected && type.resubscribes && !isNew) pipe.hiccup()
-    this.#wasConnected = true
+    if (this.#reached === "handshake" && type.resubscribes && !isNew) pipe.hiccup()
+    this.#reached = "handshake"
     pipe.attach(connection)
     if (isNew) {
       this.host.added(pipe)

@@ -1,20 +1,21 @@
 import type { Event } from "zeromq"
 import { ProtocolError } from "../codec/errors.js"
-import { clearTimeout, clockMs, setTimeout } from "../codec/runtime.js"
+import { clearTimeout, setTimeout } from "../codec/runtime.js"
 import { Pipe, type PipeOptions } from "../patterns/pipe.js"
 import type { SocketType } from "../patterns/socket-type.js"
 import { Deadline } from "../transport/deadline.js"
 import type {
   Departure,
-  Encoder,
   Ending,
   EndpointEvent,
+  MessageEncoder,
   PeerConnection,
   Transport,
 } from "../transport/transport.js"
 import { systemError } from "../transport/zmq-error.js"
 import type { Credentials, HandshakeReason } from "../zmtp/handshake.js"
 import { type Authenticator, refusalOf } from "./authenticator.js"
+import { Linger } from "./linger.js"
 import type { Lz4, Source } from "./lz4.js"
 
 /** The members of a socket that its endpoints use. */
@@ -44,8 +45,15 @@ export interface EndpointSettings {
 const CLOSE_MS = 1000
 /** Milliseconds after which a peer that announced nothing is reported if it has sent nothing. */
 const SILENCE_MS = 2000
-/** The event loop was blocked if a timer is at least this many milliseconds late. */
-const BLOCKED_MS = 50
+
+/**
+ * The life of an endpoint:
+ * - "open": it has not been released.
+ * - "lingering": it was released, and its queued messages are still written.
+ * - "expired": they were dropped, because `linger` has expired. Peers have to close their sides.
+ * - "over": it was released and has no connections left.
+ */
+type Life = "open" | "lingering" | "expired" | "over"
 
 type EventType = Event["type"]
 
@@ -56,7 +64,7 @@ export abstract class Endpoint implements Source {
   abstract readonly kind: "bind" | "connect"
   protected readonly host: EndpointHost
   protected readonly settings: EndpointSettings
-  protected readonly encoder: Encoder
+  protected readonly encoder: MessageEncoder
   /** The pipes of connections whose handshake is over. */
   readonly pipes: Map<PeerConnection, Pipe> = new Map()
   /** Counts of a connected endpoint, over all of its connections. */
@@ -64,15 +72,13 @@ export abstract class Endpoint implements Source {
   reconnects = 0
   /** Connections that this side ended, and that are only waiting for the peer to close its side. */
   readonly #ending = new WeakSet<PeerConnection>()
-  protected isReleased = false
-  #isExpired = false
+  #life: Life = "open"
   /** The callback of `release`, which lets the process exit. */
-  #released: (() => void) | undefined
-  #limit: NodeJS.Timeout | undefined
-  /** The time at which `linger` expires. */
-  #limitMs = Number.POSITIVE_INFINITY
-  /** Milliseconds by which `linger` may be extended because the event loop was blocked. */
-  #extensionMs = 0
+  #released: () => void = () => {}
+  /** Set while the life is "lingering" and `linger` has a limit. */
+  #linger: Linger | undefined
+  /** The limit of the peers once the life is "expired". */
+  #closing: NodeJS.Timeout | undefined
   /** Whether the program was warned of a plain peer. */
   #hasWarned = false
   /** Peers that announced no revision and have sent nothing yet, and when they will be reported. */
@@ -99,39 +105,27 @@ export abstract class Endpoint implements Source {
    * `released` is called. With `keepsReceived`, messages already received can still be read.
    */
   release(lingerMs: number, released: () => void, keepsReceived: boolean): void {
-    this.isReleased = true
+    this.#life = "lingering"
     this.#released = released
     this.finishPipes(keepsReceived)
-    if (!this.#released) return
+    if (this.#isOver) return
     if (lingerMs === 0) this.#expire()
-    else if (lingerMs > 0) {
-      this.#extensionMs = lingerMs
-      this.#expireAfter(lingerMs)
-    }
+    else if (lingerMs > 0) this.#linger = new Linger(lingerMs, () => this.#expire())
     this.checkReleased()
+  }
+
+  protected get isReleased(): boolean {
+    return this.#life !== "open"
+  }
+
+  get #isOver(): boolean {
+    return this.#life === "over"
   }
 
   /** The rest of `linger` in milliseconds, after the endpoint was released. */
   get lingerLeftMs(): number {
-    if (this.#isExpired) return 0
-    const leftMs = this.#limitMs - clockMs()
-    // If it is overdue, the event loop was blocked, and nothing could be written meanwhile.
-    return leftMs > 0 ? leftMs : Math.min(-leftMs, this.#extensionMs)
-  }
-
-  #expireAfter(ms: number): void {
-    this.#limitMs = clockMs() + ms
-    this.#limit = setTimeout(() => this.#checkExpired(), ms).unref()
-  }
-
-  #checkExpired(): void {
-    const leftMs = this.lingerLeftMs
-    if (leftMs < BLOCKED_MS) {
-      this.#expire()
-      return
-    }
-    this.#extensionMs = 0
-    this.#expireAfter(leftMs)
+    if (this.#life === "expired" || this.#isOver) return 0
+    return this.#linger?.leftMs ?? Number.POSITIVE_INFINITY
   }
 
   /** The pipes that messages can be sent to. */
@@ -142,10 +136,10 @@ export abstract class Endpoint implements Source {
 
   /** Drops the messages not yet written, because `linger` has expired. */
   #expire(): void {
-    this.#limit = setTimeout(() => {
+    this.#closing = setTimeout(() => {
       for (const connection of this.connections) connection.destroy()
     }, CLOSE_MS).unref()
-    this.#isExpired = true
+    this.#life = "expired"
     this.dropWaiting()
     // Node keeps the process alive for data that the system has no room for; libzmq drops it.
     for (const connection of this.connections)
@@ -174,17 +168,18 @@ export abstract class Endpoint implements Source {
   protected over(): void {}
 
   protected checkReleased(): void {
-    if (!this.#released || this.isWaiting) return
+    if (!this.isReleased || this.#isOver || this.isWaiting) return
     const connections = [...this.connections]
     // As with libzmq, the system sends the rest, even after the process has exited.
-    if (this.#isExpired && connections.every((one) => this.#ending.has(one))) this.#released()
+    if (this.#life === "expired" && connections.every((one) => this.#ending.has(one)))
+      this.#released()
     if (connections.length > 0) return
-    clearTimeout(this.#limit)
-    const released = this.#released
-    this.#released = undefined
+    this.#life = "over"
+    this.#linger?.clear()
+    clearTimeout(this.#closing)
     this.over()
     this.encoder.close()
-    released()
+    this.#released()
   }
 
   // -- Events ----------------------------------------------------------------------
