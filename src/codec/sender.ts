@@ -134,6 +134,10 @@ export class Sender {
     return this.#transcoder.handle
   }
 
+  get packing(): Packing {
+    return this.packingFor(undefined)
+  }
+
   /** Returns the packing for a peer that announced this revision, or none. */
   packingFor(peerRevision: number | undefined): Packing {
     if (this.#acceptsPlain && peerRevision === undefined) return "frames"

@@ -14,7 +14,7 @@ const NO_FRAMES = new Uint8Array(0)
 const NOTHING: Waiting = { messages: 0, bytes: 0 }
 
 /** The members of a connection that a packer uses. */
-export type PackerConnection = Pick<PeerConnection, "peerRevision" | "encoding" | "sharing">
+export type PackerConnection = Pick<PeerConnection, "packing" | "encoding" | "sharing">
 
 /** Collects the messages of a pipe in a batch, and encodes them as the current peer reads them. */
 export class Packer {
@@ -26,12 +26,12 @@ export class Packer {
 
   constructor(encoder: MessageEncoder) {
     this.encoder = encoder
-    this.#packing = encoder.packingFor(undefined)
+    this.#packing = encoder.packing
   }
 
   attach(connection: PackerConnection): void {
     this.#connection = connection
-    this.#packing = this.encoder.packingFor(connection.peerRevision)
+    this.#packing = connection.packing
   }
 
   detach(): void {
@@ -57,8 +57,8 @@ export class Packer {
    * Returns whether the peer of a connection can read the open batch. It may hold messages in wire
    * form, which a peer that reads frames cannot read.
    */
-  canSwitchTo({ peerRevision }: PackerConnection): boolean {
-    return this.#packing === "frames" || this.encoder.packingFor(peerRevision) !== "frames"
+  canSwitchTo({ packing }: PackerConnection): boolean {
+    return this.#packing === "frames" || packing !== "frames"
   }
 
   // -- The batch -------------------------------------------------------------------

@@ -15,6 +15,8 @@ const NO_PARTS: readonly Uint8Array[] = []
 class Framer implements MessageEncoder {
   readonly slabs: SharedSlabs = new SharedSlabs()
   readonly dictionaryFrame: undefined
+  /** The worker packs the messages as their peer reads them. */
+  readonly packing: Packing = "frames"
 
   /** Always 0, because the worker decides which parts are sent plain. */
   plainBelow(): number {
@@ -40,11 +42,6 @@ class Framer implements MessageEncoder {
     }
     const messages = countFrames(frames).messages + (message.length > 0 ? 1 : 0)
     return newChunk(memory.subarray(start, start + bytes), messages, slab, start)
-  }
-
-  /** Always "frames", because the worker packs them. */
-  packingFor(): Packing {
-    return "frames"
   }
 
   repack(chunk: Chunk): Chunk {

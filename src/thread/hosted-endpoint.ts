@@ -124,7 +124,7 @@ export class HostedEndpoint {
   /** Returns the encoded chunk of a write, which connections that make the same write share. */
   encode(write: Write, hosted: HostedConnection): Chunk {
     const { connection } = hosted
-    const packing = this.#sender.packingFor(connection.peerRevision)
+    const { packing } = connection
     this.#findGroup(write, hosted)
     const forms = this.#writes.formsOf(write.number)
     const sender = this.#senderFor(connection.encoding, forms)

@@ -1,4 +1,4 @@
-import { Chunk } from "../codec/chunk.js"
+import { Chunk, type Packing } from "../codec/chunk.js"
 import type { ProtocolError } from "../codec/errors.js"
 import { Queue } from "../transport/queue.js"
 import type {
@@ -45,6 +45,7 @@ export class RemoteConnection implements PeerConnection, Sharing, ReadConnection
   peerTakesCommands = false
   peerRevision: number | undefined
   scheme: PeerScheme | undefined
+  readonly packing: Packing = "frames"
   readonly remoteAddress: string | undefined
   readonly remotePort: number | undefined
   readonly sharing: Sharing = this

@@ -1,5 +1,5 @@
 import type { Socket } from "node:net"
-import { Chunk } from "../codec/chunk.js"
+import { Chunk, type Packing } from "../codec/chunk.js"
 import { ProtocolError, partDetached } from "../codec/errors.js"
 import { FrameHead } from "../codec/frames.js"
 import { NO_EFFORT } from "../codec/options.js"
@@ -45,6 +45,7 @@ const PEER_HAS_GONE: ReadonlySet<string | undefined> = new Set([
  */
 export class Connection implements PeerConnection, ChannelHandlers, SessionHandlers {
   sink: MessageSink | undefined
+  packing: Packing = "parts"
   /** Undefined for a peer served as over tcp://; with `acceptsPlain`, until its handshake is over. */
   encoding: ConnectionEncoding | undefined
   readonly #socket: Socket
@@ -105,7 +106,7 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
 
   get scheme(): PeerScheme | undefined {
     if (this.#stage !== "traffic") return undefined
-    return this.encoding ? "lz4+tcp" : "tcp"
+    return this.packing === "frames" ? "tcp" : "lz4+tcp"
   }
 
   get effort(): number {
@@ -320,13 +321,14 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
     this.#limit?.clear()
     this.#limit = undefined
     this.#stage = "traffic"
-    const { handshake, settings } = this.#options
+    const { handshake, sender, settings } = this.#options
     const { secured } = this.#session
     if (handshake.curve && secured)
       this.#cipher = new ConnectionCipher(handshake.curve, secured, settings.budgetBytes)
     if (this.#options.heartbeat.intervalMs > 0)
       this.#heartbeat = new Heartbeat(this, this.#options.heartbeat)
-    if (!this.encoding && this.peerRevision !== undefined) {
+    this.packing = sender.packingFor(this.peerRevision)
+    if (!this.encoding && this.packing !== "frames") {
       this.#reader.startDecoding()
       this.encoding = new ConnectionEncoding(this.#options, this)
     }

@@ -138,8 +138,8 @@ export interface MessageEncoder {
     packing?: Packing,
     effort?: number,
   ): Chunk
-  /** Returns the packing for a peer that announced this revision, or none. */
-  packingFor(peerRevision: number | undefined): Packing
+  /** The packing of messages that are encoded before there is a peer. */
+  readonly packing: Packing
   /**
    * Encodes the messages of a chunk again in another packing, and releases the chunk.
    *
@@ -236,6 +236,8 @@ export interface PeerConnection {
   readonly peerTakesCommands: boolean
   /** The format revision that the peer announced; undefined if none. */
   readonly peerRevision: number | undefined
+  /** The packing of the chunks that the connection takes, from the end of the handshake on. */
+  readonly packing: Packing
   /** The protocol of the peer; undefined until the handshake is over. */
   readonly scheme: PeerScheme | undefined
   readonly remoteAddress: string | undefined

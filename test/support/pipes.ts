@@ -37,6 +37,7 @@ export const textOf = (message: readonly Uint8Array[]): string =>
 /** An encoder that leaves frames unchanged. */
 export class PlainSender implements MessageEncoder {
   readonly dictionaryFrame: undefined
+  readonly packing: Packing = "parts"
   /** Number of calls of encode(). */
   encodings = 0
   plainBelow = () => 0
@@ -54,10 +55,6 @@ export class PlainSender implements MessageEncoder {
       packing: "parts" as const,
     }
     return new Chunk(bytes, content, undefined, 0)
-  }
-
-  packingFor(): Packing {
-    return "parts"
   }
 
   repack(chunk: Chunk): Chunk {
@@ -142,7 +139,7 @@ export class FakeConnection implements PipeConnection {
   readonly chunks: Chunk[] = []
   readonly rejected: ProtocolError[] = []
   peerTakesCommands = true
-  peerRevision: number | undefined = 2
+  packing: Packing = "parts"
   /** Number of further writes that there is room for. */
   room = Number.POSITIVE_INFINITY
   stops = 0

@@ -27,7 +27,7 @@ function endpoint(options: object = { level: "adaptive" }) {
       return settings.effort
     }
     const encoding = { nextEffort, encoded: () => {} }
-    return { connection: { encoding } } as unknown as HostedConnection
+    return { connection: { encoding, packing: "parts" } } as unknown as HostedConnection
   }
   /** Encodes a write for a connection, and returns its chunk. */
   const encode = (number: number, to: HostedConnection, body = TEXT) => {

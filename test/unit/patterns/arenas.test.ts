@@ -40,7 +40,7 @@ class Peer extends FakeConnection {
 
   constructor(sender: Sender, announced: number | undefined, reads: 1 | 2 = announced ? 2 : 1) {
     super()
-    this.peerRevision = announced
+    this.packing = sender.packingFor(announced)
     this.encoding = encodingOf(sender, settingsOf.get(sender) as Settings)
     this.#codec = Codec.createSync({ revision: reads })
     onTestFinished(() => this.#codec.close())
@@ -264,7 +264,7 @@ describe("a distribution to peers of both kinds", () => {
     expect(encode).toHaveBeenCalledTimes(2)
     for (const peer of peers) {
       expect(numbers(peer.got)).toEqual(upTo(20))
-      expect(peer.forms.includes("LZ4A")).toBe((peer.peerRevision ?? 1) >= 2)
+      expect(peer.forms.includes("LZ4A")).toBe(peer.packing === "arenas")
     }
   })
 

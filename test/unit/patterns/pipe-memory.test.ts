@@ -12,6 +12,7 @@ const MIB = 2 ** 20
 /** Cuts chunks from slabs, as the encoders of endpoints do. */
 class SlabSender implements MessageEncoder {
   readonly dictionaryFrame: undefined
+  readonly packing: Packing = "parts"
   readonly #made = new ChunkBuilder()
   readonly plainBelow = () => 0
 
@@ -26,10 +27,6 @@ class SlabSender implements MessageEncoder {
       dictionary: undefined,
       packing: "parts",
     })
-  }
-
-  packingFor(): Packing {
-    return "parts"
   }
 
   repack(chunk: Chunk): Chunk {

@@ -39,7 +39,7 @@ class Peer extends FakeConnection {
 
   constructor(sender: Sender, announced: number | undefined) {
     super()
-    this.peerRevision = announced
+    this.packing = sender.packingFor(announced)
     this.encoding = encodingOf(sender, settingsOf.get(sender) as Settings)
     onTestFinished(() => this.#codec.close())
   }
@@ -49,7 +49,7 @@ class Peer extends FakeConnection {
     const before = shippedBefore(chunk, this.encoding)
     const { frames } = parseStream(concat(greeting(), ...before, bytesOfChunk(chunk)))
     for (const wire of messagesOf(frames)) {
-      if (this.peerRevision === undefined) this.got.push(textOf(wire))
+      if (this.packing === "frames") this.got.push(textOf(wire))
       else for (const message of this.#codec.decode(wire)) this.got.push(textOf(message))
     }
     chunk.release()
