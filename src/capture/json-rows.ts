@@ -10,7 +10,7 @@ import type {
 } from "./events.js"
 import { placeOf } from "./packets/file-place.js"
 import { printableJson, utf8 } from "./printable.js"
-import { shippedIn } from "./streams/messages.js"
+import { contentOf, shippedIn } from "./streams/messages.js"
 import { isoTime } from "./times.js"
 
 /**
@@ -49,7 +49,7 @@ function fieldsOf(event: CaptureEvent, base64: Base64): object {
         ...head("command", event.connection, time, from),
         name,
         detail,
-        body: content(body, base64),
+        body: contentFields(body, base64),
       }
     }
     case "message":
@@ -93,9 +93,9 @@ function handshakeFields(handshake: Handshake, base64: Base64): object {
     mechanism,
     asServer,
     socketType: socketType ?? null,
-    identity: identity?.length ? content(identity, base64) : null,
+    identity: identity?.length ? contentFields(identity, base64) : null,
     properties: Object.fromEntries(
-      Array.from(properties, ([name, value]) => [name, content(value, base64)]),
+      Array.from(properties, ([name, value]) => [name, contentFields(value, base64)]),
     ),
   }
 }
@@ -112,7 +112,7 @@ function messageFields(
       ...head("dictionary", connection, time, from),
       wireBytes,
       dictionaryBytes: dictionary.length,
-      ...content(dictionary, base64),
+      ...contentFields(dictionary, base64),
     }
   const whole = parts.reduce((sum, { plain }) => sum + PART_BYTES + (plain?.length ?? 0), 0)
   return {
@@ -124,16 +124,15 @@ function messageFields(
   }
 }
 
-function partFields(
-  { kind, wire, plain, error, dictionary }: CapturePart,
-  withContent: boolean,
-  base64: Base64,
-): object {
+/** Returns the fields of a part, with its content or without. */
+export function partFields(part: CapturePart, withContent: boolean, base64: Base64): object {
+  const { kind, wire, plain, error, dictionary } = part
+  const content = contentOf(part)
   return {
     kind,
     wireBytes: wire.length,
     plainBytes: plain?.length ?? null,
-    ...(plain && withContent ? content(plain, base64) : {}),
+    ...(content && withContent ? contentFields(content, base64) : {}),
     ...(error ? { error: errorFields(error) } : {}),
     ...(dictionary ? { dictionary } : {}),
   }
@@ -142,7 +141,10 @@ function partFields(
 const errorFields = ({ code, message }: CaptureError): object => ({ code, message })
 
 /** Returns content as text if that is lossless, otherwise as base64. */
-function content(bytes: Uint8Array, base64: Base64): { text?: string; base64?: string } {
+export function contentFields(
+  bytes: Uint8Array,
+  base64: Base64,
+): { text?: string; base64?: string } {
   if (bytes.length > CONTENT_MAX_BYTES) return {}
   const text = utf8(bytes)
   return text === undefined ? { base64: base64(bytes) } : { text }

@@ -12,6 +12,7 @@ import { jsonRow } from "../capture/json-rows.js"
 import { MAX_FILES } from "../capture/packets/file-place.js"
 import { hasRow } from "../capture/rows.js"
 import { parse, wholeNumber } from "./args.js"
+import { base64 } from "./base64.js"
 import { dictionaryChoice, readDictionary } from "./dictionary.js"
 import { captureError, DamagedInput, InputError, UsageError } from "./errors.js"
 import { filterOf } from "./filter.js"
@@ -316,6 +317,3 @@ const fileOf = (error: unknown): number => (error instanceof CaptureFormatError 
 
 const charsOf = (rows: readonly string[]): number =>
   rows.reduce((sum, { length }) => sum + length, 0)
-
-const base64 = ({ buffer, byteOffset, byteLength }: Uint8Array): string =>
-  Buffer.from(buffer, byteOffset, byteLength).toString("base64")

@@ -1,35 +1,53 @@
 /** Decodes bytes that were pasted as hexadecimal. */
-import { decodeBytes } from "../capture/decode-bytes.js"
+import { type DecodedPiece, decodeBytes, kindOfBytes } from "../capture/decode-bytes.js"
 import type { CapturePart } from "../capture/events.js"
 import { parseHex } from "../capture/hex-text.js"
 import { contentOf } from "../capture/streams/messages.js"
-import { MAX_MESSAGE_BYTES } from "./limits.js"
-import type { Pasted, PastedPart } from "./protocol.js"
+import type { Pasted, PastedPart, PastedPiece } from "./protocol.js"
 import { readable } from "./readable.js"
 
-/** Bytes of a part, parts of a message, and messages that are shown. */
+/** Bytes of a part, parts of a message, and messages, commands and others that are shown. */
 const SHOWN_BYTES = 16 << 10
 const SHOWN_PARTS = 100
+const SHOWN_PIECES = 100
 
-export function decodeText(
-  text: string,
-  transport: "lz4+tcp" | "tcp",
-  dictionary: Uint8Array | undefined,
-): Pasted {
+export function decodeText(text: string, dictionary: Uint8Array | undefined): Pasted {
   const bytes = parseHex(text)
   if (bytes.length === 0) throw new RangeError("There are no bytes.")
-  const { as, messages } = decodeBytes(bytes, {
-    transport,
-    dictionary,
-    maxMessageSize: MAX_MESSAGE_BYTES,
-  })
-  const shown = messages.slice(0, SHOWN_PARTS)
+  const pieces: PastedPiece[] = []
+  for (const piece of decodeBytes(bytes, dictionary)) {
+    pieces.push(...pastedPieces(piece))
+    if (pieces.length > SHOWN_PIECES) break
+  }
   return {
-    as,
+    as: kindOfBytes(bytes),
     bytes: bytes.length,
-    messages: shown.map(({ parts }) => parts.slice(0, SHOWN_PARTS).map(pastedPart)),
+    pieces: pieces.slice(0, SHOWN_PIECES),
+    more: pieces.length > SHOWN_PIECES,
   }
 }
+
+function pastedPieces(piece: DecodedPiece): PastedPiece[] {
+  switch (piece.type) {
+    case "message":
+      return piece.messages.map(({ parts }) => ({
+        title: `Message${piece.isWhole ? "" : ", of which more parts follow"}`,
+        parts: parts.slice(0, SHOWN_PARTS).map(pastedPart),
+      }))
+    case "greeting": {
+      const { version, mechanism, asServer } = piece
+      return [said(`Greeting of ZMTP ${version}, ${mechanism}${asServer ? " as server" : ""}`)]
+    }
+    case "command":
+      return [said(`Command ${piece.name}${piece.detail ? `: ${piece.detail}` : ""}`)]
+    case "encrypted":
+      return [said(`Message of CURVE, encrypted, ${piece.bytes} bytes`)]
+    case "error":
+      return [{ title: "", parts: [], error: piece.message }]
+  }
+}
+
+const said = (title: string): PastedPiece => ({ title, parts: [] })
 
 function pastedPart(part: CapturePart): PastedPart {
   const content = contentOf(part)

@@ -317,7 +317,7 @@ function setDictionary(given: typeof dictionary): void {
   if (files.length > 0) open(files)
 }
 
-listenForPastes((text, transport) => client.call("decode", text, transport, dictionary?.bytes))
+listenForPastes((text) => client.call("decode", text, dictionary?.bytes))
 
 document.addEventListener("keydown", (event) => {
   const typing = (event.target as HTMLElement).matches("input:not([type=radio]), dialog *")

@@ -1,15 +1,15 @@
 /** The dialog in which bytes in hexadecimal are decoded. */
+import type { BytesKind } from "../capture/decode-bytes.js"
 import { byId, html, setText } from "./dom.js"
 import { count, plural } from "./format.js"
-import type { Calls, Pasted, PastedPart } from "./protocol.js"
+import type { Pasted, PastedPart } from "./protocol.js"
 import { inOneLine } from "./readable.js"
 
-type Decode = (...args: Parameters<Calls["decode"]>) => Promise<Pasted>
+type Decode = (text: string) => Promise<Pasted>
 
 export function listenForPastes(decode: Decode): void {
   const dialog = byId<HTMLDialogElement>("paste")
   const text = byId<HTMLTextAreaElement>("paste-text")
-  const transport = byId<HTMLSelectElement>("paste-transport")
   const result = byId("paste-result")
   for (const button of document.querySelectorAll(".open-paste"))
     button.addEventListener("click", () => dialog.showModal())
@@ -19,7 +19,7 @@ export function listenForPastes(decode: Decode): void {
     setText(byId("paste-mistake"), "")
     result.replaceChildren()
     try {
-      const pasted = await decode(text.value, transport.value as "lz4+tcp" | "tcp")
+      const pasted = await decode(text.value)
       result.replaceChildren(...shown(pasted))
     } catch (error) {
       setText(byId("paste-mistake"), (error as Error).message)
@@ -27,13 +27,24 @@ export function listenForPastes(decode: Decode): void {
   })
 }
 
-function shown({ as, bytes, messages }: Pasted): HTMLElement[] {
-  const what =
-    as === "part" ? "one part, without the head of its frame" : plural(messages.length, "message")
-  const all = messages.flatMap((parts, i) =>
-    parts.map((part, j) => partOf(part, `Message ${count(i + 1)}, part ${count(j + 1)}`)),
-  )
-  return [html("p", {}, `${plural(bytes, "byte")}: ${what}`), ...all]
+const KINDS: Readonly<Record<BytesKind, string>> = {
+  part: "one part, without the head of its frame",
+  greeting: "the beginning of a connection",
+  frames: "frames of ZMTP",
+}
+
+function shown({ as, bytes, pieces, more }: Pasted): HTMLElement[] {
+  const all = pieces.flatMap(({ title, parts, error }, i) => {
+    if (error !== undefined) return [html("p", { class: "problem" }, inOneLine(error))]
+    if (parts.length === 0)
+      return [html("section", { class: "pasted" }, html("h3", {}, inOneLine(title)))]
+    return parts.map((part, j) => partOf(part, `${i + 1}. ${title}, part ${count(j + 1)}`))
+  })
+  return [
+    html("p", {}, `${plural(bytes, "byte")}, taken for ${KINDS[as]}`),
+    ...all,
+    ...(more ? [html("p", { class: "note" }, "The rest is not shown.")] : []),
+  ]
 }
 
 function partOf({ kind, wireBytes, plainBytes, error, text, more }: PastedPart, name: string) {

@@ -1,4 +1,5 @@
 /** The messages between the page and its worker. */
+import type { BytesKind } from "../capture/decode-bytes.js"
 import type { CaptureError, PartKind, Side } from "../capture/events.js"
 import type { ColumnName } from "../capture/rows.js"
 import type { ConnectionSummary, SideSummary } from "../capture/summary.js"
@@ -142,10 +143,19 @@ export interface PartDetails {
 
 /** What was pasted as hexadecimal. */
 export interface Pasted {
-  as: "frames" | "part"
+  as: BytesKind
   bytes: number
-  /** The parts of each message. */
-  messages: PastedPart[][]
+  pieces: PastedPiece[]
+  /** Whether there are more pieces. */
+  more: boolean
+}
+
+/** A message, or what else is on a connection. */
+export interface PastedPiece {
+  title: string
+  parts: PastedPart[]
+  /** What cannot be understood. */
+  error?: string
 }
 
 export interface PastedPart {
@@ -181,8 +191,8 @@ export interface Calls {
   /** Returns indented JSON, up to a number of characters. */
   json(part: number, characters: number): { text: string; more: boolean }
   download(part: number, which: Bytes): Blob
-  /** Decodes bytes in hexadecimal. */
-  decode(text: string, transport: "lz4+tcp" | "tcp", dictionary?: Uint8Array): Pasted
+  /** Decodes bytes in hexadecimal, as `zeromq-lz4 decode` does. */
+  decode(text: string, dictionary?: Uint8Array): Pasted
 }
 
 export type Call = keyof Calls
