@@ -11,6 +11,11 @@ const MAGIC_MICROSECONDS = 0xa1b2c3d4
 const MAGIC_NANOSECONDS = 0xa1b23c4d
 const FILE_HEAD_BYTES = 24
 const RECORD_HEAD_BYTES = 16
+/** Variants with the same beginning, and the bytes that each packet's head has more. */
+const VARIANTS: readonly (readonly [name: string, bytes: number])[] = [
+  ["Nokia", 4],
+  ["Red Hat 6.1", 8],
+]
 
 export class Pcap implements FileFormat {
   readonly #little: boolean
@@ -42,7 +47,7 @@ export class Pcap implements FileFormat {
     // The second packet shows whether the first one was as long as it says.
     if (this.#packets === 1 && this.#isMisplaced(view, at))
       throw new UnreadableRecord(
-        "the second packet is not where the first one ends: this may be a variant of .pcap whose packets have longer headers (Nokia, Red Hat 6.1): make a .pcapng of it, as editcap does",
+        `the second packet is not where the first one ends: this ${this.#variant(view, at, available)}: make a .pcapng of it, as editcap does`,
       )
     checkSize("a packet", captured, 0)
     return RECORD_HEAD_BYTES + captured
@@ -68,6 +73,25 @@ export class Pcap implements FileFormat {
       offset: offset + RECORD_HEAD_BYTES,
       length: view.getUint32(at + 12, this.#little),
     }
+  }
+
+  /** Says which variant of .pcap it is, as the second packet is further on by what the first one's head has more. */
+  #variant(view: DataView, at: number, available: number): string {
+    for (const [name, bytes] of VARIANTS)
+      if (available >= bytes + RECORD_HEAD_BYTES && this.#isPlausible(view, at + bytes))
+        return `is the variant of .pcap of ${name}, whose packets have headers of ${RECORD_HEAD_BYTES + bytes} bytes`
+    const names = VARIANTS.map(([name]) => name).join(", ")
+    return `may be a variant of .pcap whose packets have longer headers (${names})`
+  }
+
+  /** Returns whether a packet may have such a head. */
+  #isPlausible(view: DataView, at: number): boolean {
+    const fraction = view.getUint32(at + 4, this.#little)
+    const captured = view.getUint32(at + 8, this.#little)
+    const length = view.getUint32(at + 12, this.#little)
+    return (
+      fraction < 1_000_000 && captured > 0 && captured <= RECORD_MAX_BYTES && captured <= length
+    )
   }
 
   /** Returns whether no packet has such a head: more bytes than on the wire, and a wrong time or size. */
