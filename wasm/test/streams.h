@@ -4,6 +4,8 @@
 #ifndef ZL_STREAMS_H
 #define ZL_STREAMS_H
 
+#include <malloc.h>
+
 #include "../zmtp.h"
 #include "parts.h"
 
@@ -14,9 +16,10 @@
 
 /* -- Making streams ------------------------------------------------------------ */
 
-/* Takes `more`, which is freed. */
+/* Takes `more`, which is freed. Makes room for as much again, because most streams get many pieces. */
 static inline void stream_add(bytes *stream, bytes more) {
-  stream->at = realloc(stream->at, stream->length + more.length + 1);
+  size_t needed = stream->length + more.length + 1;
+  if (malloc_usable_size(stream->at) < needed) stream->at = realloc(stream->at, 2 * needed);
   if (!stream->at) abort();
   if (more.length) memcpy(stream->at + stream->length, more.at, more.length);
   stream->length += more.length;
