@@ -123,11 +123,11 @@ export default defineConfig({
           env: { DIFFERENTIAL_PLAIN: side },
         }),
       ),
-      // With CURVE as without, whichever side is the server. Raw peers do not speak it.
+      // With CURVE as without, whichever side is the server. Of raw peers, only those of raw-curve speak it.
       ...["binds", "connects"].map((server) =>
         project(`differential-curve-${server}`, {
           include: ["test/differential/**/*.test.ts"],
-          exclude: ["curve", "raw-peers", "security"].map(
+          exclude: ["curve", "raw-curve", "raw-peers", "security"].map(
             (file) => `test/differential/scenarios/${file}.test.ts`,
           ),
           env: { DIFFERENTIAL_CURVE: server },

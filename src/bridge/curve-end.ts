@@ -263,7 +263,7 @@ class RelayedServer extends CurveServer {
     return this.#metadata ?? NOTHING
   }
 
-  protected override readPeer(): Uint8Array {
+  protected override checkPeer(): Uint8Array {
     return NOTHING
   }
 }

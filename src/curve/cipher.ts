@@ -51,11 +51,14 @@ const NO_MESSAGES: Content = {
 /** A reason of zeromq.js's event "handshake:error:protocol", without ERR_ZMTP_. */
 export type CipherReason =
   | "UNEXPECTED_COMMAND"
+  | "MALFORMED_COMMAND_UNSPECIFIED"
   | "MALFORMED_COMMAND_MESSAGE"
   | "INVALID_SEQUENCE"
   | "CRYPTOGRAPHIC"
   | undefined
 
+/** ZL_E_NOT_MESSAGE in curve.h. */
+const NOT_MESSAGE = -1
 /** ZL_E_MESSAGE_HEAD in curve.h. */
 const MESSAGE_HEAD = -5
 
@@ -74,10 +77,11 @@ export class CipherError extends Error {
   /** The name of the failure in libzmq's monitor; undefined if it has none. */
   readonly reason: CipherReason
 
-  constructor(status: number) {
+  /** @param isCommand whether the frame can be a command, which begins with the length of its name. */
+  constructor(status: number, isCommand = true) {
     const [detail, reason] = RULES[-status - 1] ?? ["", undefined]
     super(detail)
-    this.reason = reason
+    this.reason = isCommand ? reason : "MALFORMED_COMMAND_UNSPECIFIED"
   }
 }
 
@@ -312,8 +316,16 @@ export class Opener {
     )
     const { read, written } = instance.crossed()
     if (written > 0) passOn(instance.view(target, written), sink)
-    if (status < 0) throw new CipherError(status)
+    if (status < 0)
+      throw new CipherError(status, status !== NOT_MESSAGE || this.#isCommand(bytes, read))
     return read
+  }
+
+  /** Returns whether a frame, whose head is there, is long enough for the name of a command. */
+  #isCommand(bytes: Uint8Array, at: number): boolean {
+    const body = this.#head.read(bytes, at)
+    const { bodyBytes } = this.#head
+    return bodyBytes > 1 && bodyBytes > (bytes[body] ?? 0)
   }
 
   /** Collects bytes of an incomplete frame up to `wanted`. Returns the position after them. */

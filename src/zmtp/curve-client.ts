@@ -74,7 +74,7 @@ export class CurveClient extends Mechanism {
     const data = body.subarray(1 + (name?.length ?? 0))
     if (name === "ERROR" && this.#state !== "over") this.readError(data)
     else if (name === "WELCOME" && this.#state === "waiting for WELCOME") this.#welcome(data)
-    else if (name === "READY" && this.#state === "waiting for READY") this.#ready(data)
+    else if (name === "READY" && this.#state !== "over") this.#ready(data)
     else this.unexpected(name)
   }
 
@@ -129,14 +129,12 @@ export class CurveClient extends Mechanism {
       this.fail(what, "MALFORMED_COMMAND_READY")
       return
     }
-    const key = this.#connectionKey as Uint8Array
+    const key = this.#connectionKey
     const received = data.slice(0, COUNTER_BYTES)
-    const metadata = this.#curve.open(
-      key,
-      nonce("CurveZMQREADY---", received),
-      data.subarray(COUNTER_BYTES),
-    )
-    if (!metadata) {
+    const signature = nonce("CurveZMQREADY---", received)
+    const metadata = key && this.#curve.open(key, signature, data.subarray(COUNTER_BYTES))
+    // As in libzmq, one that comes before WELCOME does not open, either.
+    if (!key || !metadata) {
       this.fail("a READY does not open", "CRYPTOGRAPHIC")
       return
     }

@@ -64,7 +64,7 @@ export class CurveServer extends Mechanism {
   }
 
   authenticated(status: AuthStatus | undefined): void {
-    if (this.#state !== "authenticating") return
+    if (this.#state !== "authenticating" || !this.#routingId) return
     if (status !== undefined && status !== 200) {
       this.refuse(status)
       return
@@ -74,7 +74,7 @@ export class CurveServer extends Mechanism {
     this.handlers.send(writeCommand("READY", concat([READY_COUNTER, box])))
     this.#connectionKey = undefined
     this.secured = { key, isServer: true, sent: READY_COUNTER, received: this.#received }
-    this.ready(this.#routingId as Uint8Array)
+    this.ready(this.#routingId)
   }
 
   #hello(data: Uint8Array): void {
@@ -189,11 +189,12 @@ export class CurveServer extends Mechanism {
       return
     }
     this.peerMetadata = plain.subarray(KEY_BYTES + VOUCH_BYTES)
-    // As in libzmq, a peer of the wrong type is refused before the reply of ZAP.
-    this.#routingId = this.readPeer(this.peerMetadata, undefined)
-    if (!this.#routingId) return
+    const peer = this.checkPeer(this.peerMetadata)
+    if (typeof peer !== "string") this.#routingId = peer
     this.#state = "authenticating"
     this.authenticate({ mechanism: "CURVE", values: [copy(longTerm, 0, KEY_BYTES)] })
+    // As in libzmq, ZAP is asked about a peer of the wrong type, too, which is refused before the reply.
+    if (typeof peer === "string") this.fail(peer, undefined)
   }
 
   over(): void {

@@ -132,17 +132,19 @@ export abstract class Mechanism {
     data: Uint8Array,
     reason: HandshakeReason | undefined,
   ): Uint8Array | undefined {
+    const peer = this.checkPeer(data)
+    if (typeof peer !== "string") return peer
+    this.fail(peer, reason)
+    return undefined
+  }
+
+  /** Checks the peer's metadata and returns its routing id, or what is wrong. */
+  protected checkPeer(data: Uint8Array): Uint8Array | string {
     const read = readProperties(data)
-    if (!read) {
-      this.fail("metadata is not well-formed", reason)
-      return undefined
-    }
+    if (!read) return "metadata is not well-formed"
     const { socketType } = this.settings
     const wrong = wrongType(read, socketType)
-    if (wrong) {
-      this.fail(`the peer is ${quoted(wrong)}, which does not go with ${socketType}`, reason)
-      return undefined
-    }
+    if (wrong) return `the peer is ${quoted(wrong)}, which does not go with ${socketType}`
     this.peerRevision = findRevision(read)
     // As in libzmq, the last of its identities counts.
     return read.filter(([name]) => isNamed(name, "Identity")).at(-1)?.[1] ?? NOTHING

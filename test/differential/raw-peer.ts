@@ -69,8 +69,7 @@ export class RawPeer {
         lines.push(`command ${commandName(one)}`)
         continue
       }
-      const part = Buffer.from(this.#scheme === "tcp" ? one.body : one.body.subarray(PLAIN.length))
-      text += part.toString("latin1")
+      text += this.bare(one.body).toString("latin1")
       if (one.flags & MORE) {
         text += "|"
         continue
@@ -96,11 +95,34 @@ export class RawPeer {
   metadata(command: "READY" | "INITIATE"): Buffer | undefined {
     const [metadata] = this.commands(command)
     if (!metadata) return metadata
+    return this.withoutRevision(metadata)
+  }
+
+  /** Removes the property of `lz4+tcp://`, which has to be there, from metadata. */
+  withoutRevision(metadata: Buffer): Buffer {
     const announcement = property("X-Lz4-Revision", "2")
     if (metadata.subarray(-announcement.length).equals(announcement))
       return metadata.subarray(0, -announcement.length)
     if (this.#scheme === "tcp") return metadata
-    throw new Error(`${command} does not announce a revision`)
+    throw new Error("metadata does not announce a revision")
+  }
+
+  /** Returns the content of a part in the form of this scheme. */
+  bare(part: Uint8Array): Buffer {
+    return Buffer.from(this.#scheme === "tcp" ? part : part.subarray(PLAIN.length))
+  }
+
+  /** Returns a part in the form of this scheme. */
+  formed(content: Uint8Array | string): Buffer {
+    const plain = Buffer.from(content as string)
+    return this.#scheme === "tcp" ? plain : Buffer.concat([PLAIN, plain])
+  }
+
+  /** Returns the data of the MESSAGE commands of CURVE, which libzmq sends as parts. */
+  encrypted(): Buffer[] {
+    return parseStream(this.#received)
+      .frames.filter((one) => commandName(one) === "MESSAGE")
+      .map(({ body }) => Buffer.from(body.subarray(8)))
   }
 
   write(bytes: Uint8Array): void {
@@ -118,9 +140,9 @@ export class RawPeer {
     this.write(bytes)
   }
 
-  command(name: string, body: Uint8Array = Buffer.alloc(0)): void {
+  command(name: string, body: Uint8Array = Buffer.alloc(0), flags = COMMAND): void {
     const text = Buffer.from(name, "latin1")
-    this.write(frame(Buffer.concat([Buffer.from([text.length]), text, body]), COMMAND))
+    this.write(frame(Buffer.concat([Buffer.from([text.length]), text, body]), flags))
   }
 
   ready({ socketType = "DEALER", routingId }: HandshakeOptions = {}): void {
@@ -132,9 +154,7 @@ export class RawPeer {
   /** Writes one message, with parts in the form of this scheme. */
   message(...parts: readonly (Uint8Array | string)[]): void {
     for (const [i, part] of parts.entries()) {
-      const plain = Buffer.from(part as string)
-      const body = this.#scheme === "tcp" ? plain : Buffer.concat([PLAIN, plain])
-      this.write(frame(body, i < parts.length - 1 ? MORE : 0))
+      this.write(frame(this.formed(part), i < parts.length - 1 ? MORE : 0))
     }
   }
 

@@ -296,7 +296,10 @@ describe.each(["HELLO", "WELCOME", "INITIATE", "READY"] as const)("%s", (name) =
       const events = told(() =>
         concat(Uint8Array.of(other.length), ascii(other), new Uint8Array(200)),
       )
-      expect(events[0]).toMatch(/^failed UNEXPECTED_COMMAND: /)
+      // As in libzmq, a READY that comes before WELCOME does not open.
+      const isEarly = name === "WELCOME" && other === "READY"
+      const reason = isEarly ? "CRYPTOGRAPHIC" : "UNEXPECTED_COMMAND"
+      expect(events[0]).toMatch(new RegExp(`^failed ${reason}: `))
     },
   )
 })
@@ -428,11 +431,12 @@ test("after the counter 2^64 - 1, a client can send nothing more", () => {
   opener.close()
 })
 
-test("metadata that does not fit is refused before a handler is asked", () => {
+test("metadata that does not fit is refused, whatever a handler says", () => {
   const client = new Side(clientSettings({ socketType: "PUSH" }))
   const server = new Side(serverSettings({ socketType: "PUB" }))
   run(client, server)
-  expect(server.told[0]).toMatch(/^failed undefined: .*"PUSH", which does not go with PUB/)
+  expect(server.told[0]).toMatch(/^authenticate CURVE /)
+  expect(server.told[1]).toMatch(/^failed undefined: .*"PUSH", which does not go with PUB/)
   expect(server.session.secured).toBeUndefined()
 })
 

@@ -281,9 +281,14 @@ describe("refuses", () => {
   const large = frame(noise.subarray(0, 300 * KiB))
 
   test.each([
-    ["frames in the clear", frame(Buffer.from("hello")), "UNEXPECTED_COMMAND"],
+    ["frames in the clear", frame(Buffer.from("\0\0\0\0hello")), "UNEXPECTED_COMMAND"],
+    [
+      "frames in the clear, of tcp://",
+      frame(Buffer.from("hello, world")),
+      "MALFORMED_COMMAND_UNSPECIFIED",
+    ],
     ["READY again", frame(Buffer.from("\x05READY12345678"), COMMAND), "UNEXPECTED_COMMAND"],
-    ["an empty frame", frame(new Uint8Array(0)), "UNEXPECTED_COMMAND"],
+    ["an empty frame", frame(new Uint8Array(0)), "MALFORMED_COMMAND_UNSPECIFIED"],
     [
       "the beginning of a large frame in the clear",
       concat(frameHead(999), Buffer.from("\0\0\0\0{")),

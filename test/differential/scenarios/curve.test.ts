@@ -2,7 +2,7 @@
 import { expect } from "vitest"
 import type { Pull, Push, Socket } from "zeromq"
 
-import { CLIENT, clientKeys, otherKeys, SERVER, serverKeys } from "../curve.js"
+import { CLIENT, clientKeys, otherKeys, SERVER, serverKeys, z85 } from "../curve.js"
 import { NEVER_MS, type Run, SOCKET_TYPES, scenario } from "../scenario.js"
 import { answers, shown, unique, WRONG_ANSWERS, zap } from "../zap.js"
 
@@ -241,20 +241,6 @@ scenario(
   },
   { first: ["first"], second: ["second"], third: [["third"]] },
 )
-
-/** Decodes Z85. */
-function z85(text: string): Buffer {
-  const digits =
-    "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
-  const bytes = Buffer.alloc(32)
-  for (let group = 0; group < 8; group++) {
-    let value = 0
-    for (const digit of text.slice(5 * group, 5 * group + 5))
-      value = value * 85 + digits.indexOf(digit)
-    bytes.writeUInt32BE(value, 4 * group)
-  }
-  return bytes
-}
 
 // -- Keys --------------------------------------------------------------------------
 
