@@ -27,7 +27,8 @@ export function summaryText(summary: Summary, utc = false): string[] {
   if (matching < rows) lines.push(matchingText(summary))
   for (const connection of connections) lines.push(...connectionText(connection))
   const more = (matchingConnections ?? connectionCount) - connections.length
-  if (more > 0) lines.push(`and ${count(more, "more connection")}: --all lists them`)
+  if (more > 0 && connections.length > 0)
+    lines.push(`and ${count(more, "more connection")}: --all lists them`)
   lines.push(...others)
   lines.push(`total: ${trafficText(traffic)}${errors > 0 ? `, ${count(errors, "error")}` : ""}`)
   return lines

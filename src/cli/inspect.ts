@@ -17,7 +17,9 @@ import { dictionaryChoice, readDictionary } from "./dictionary.js"
 import { captureError, DamagedInput, InputError, UsageError } from "./errors.js"
 import { filterOf } from "./filter.js"
 import { matchingFiles, nameOf, readChunks } from "./input.js"
+import { exchangesOf } from "./inspect-exchanges.js"
 import { jsonSummary } from "./inspect-json.js"
+import type { InspectReport } from "./inspect-reports.js"
 import { summaryText } from "./inspect-summary.js"
 import { tableHeader, tableRow } from "./inspect-table.js"
 import { type Summary, Tally } from "./inspect-tally.js"
@@ -40,6 +42,8 @@ time. In a name, * and ? stand for any characters.
   -n, --count COUNT             ends after this number of rows
       --last COUNT              prints the last rows only, at the end
       --full                    prints the whole content of messages
+      --exchanges               prints no rows, but how long answers took: of REQ and REP, and of
+                                DEALER and ROUTER where they can be joined
       --utc                     times in UTC, and not local ones, also in EXPR
       --dictionary FILE         a dictionary that was sent before the capture began
       --dictionary-for SCOPE=FILE
@@ -123,13 +127,14 @@ function wantsColour(): boolean {
 }
 
 export async function inspect(args: string[]): Promise<void> {
-  const { files, open, html, plain, format, filter, shown, dictionary, options } = inspectArgs(args)
+  const { files, open, html, plain, format, filter, shown, reports, dictionary, options } =
+    inspectArgs(args)
   const [file] = files as [string]
   if (open) return openPage(file, dictionary)
   if (html !== undefined) return savePage(html, file, dictionary)
   try {
     if (plain !== undefined) await savePlain(plain, files, options)
-    else await report(files, format, filter, shown, options)
+    else await report(files, format, filter, shown, reports, options)
   } catch (error) {
     if (!(error instanceof OutputClosed)) throw error
   }
@@ -144,6 +149,7 @@ function inspectArgs(args: string[]) {
       all: { type: "boolean" },
       utc: { type: "boolean" },
       full: { type: "boolean" },
+      exchanges: { type: "boolean" },
       count: { type: "string", short: "n" },
       last: { type: "string" },
       filter: { type: "string", multiple: true },
@@ -181,6 +187,10 @@ function inspectArgs(args: string[]) {
   if (values.json && values.full) throw new UsageError("--json prints full content without --full")
   if (values.count !== undefined && values.last !== undefined)
     throw new UsageError("-n and --last exclude each other")
+  const reports: InspectReport[] = []
+  if (values.exchanges) reports.push(exchangesOf(values.json === true, values.utc === true))
+  if (reports.length > 0 && (values.count ?? values.last ?? values.full) !== undefined)
+    throw new UsageError("--exchanges prints no rows, so -n, --last and --full have no effect")
   const dictionary = named === undefined ? undefined : { file: named, bytes: readDictionary(named) }
   return {
     files,
@@ -190,9 +200,15 @@ function inspectArgs(args: string[]) {
     dictionary,
     format: {
       ...format,
+      ...(reports.length > 0 && {
+        maxConnections: 0,
+        // There are no rows before it.
+        summary: (summary: Summary) => format.summary(summary).filter(Boolean),
+      }),
       ...(values.all && { maxConnections: Number.POSITIVE_INFINITY, onlyMatching: false }),
     },
     filter: filterOf(values.filter, values.utc),
+    reports,
     shown: {
       first: rowCount("-n", values.count) ?? Number.POSITIVE_INFINITY,
       last: rowCount("--last", values.last),
@@ -224,13 +240,14 @@ async function report(
   format: Format,
   filter: CaptureFilter | undefined,
   shown: Shown,
+  reports: readonly InspectReport[],
   options: CaptureOptions,
 ): Promise<void> {
   const stop = new AbortController()
   // Each file listens.
   setMaxListeners(0, stop.signal)
   process.once("SIGINT", () => stop.abort())
-  const progress = new Progress(files, filter !== undefined)
+  const progress = new Progress(files, filter !== undefined || reports.length > 0)
   // At the same terminal, output replaces the line of progress.
   const output = new Output(process.stdout, () => process.stdout.isTTY && progress.clear())
   const tally = new Tally(format.maxConnections, filter !== undefined && format.onlyMatching)
@@ -259,6 +276,9 @@ async function report(
       const matches = filter?.(event) ?? true
       const isRow = format.hasRow(event)
       tally.add(event, matches, isRow)
+      for (const report of reports)
+        for (const line of report.add(event, matches)) await output.add(`${line}\n`)
+      if (reports.length > 0) continue
       // The rest of the chunk counts: the reader's own sums have it.
       if (!isRow || !matches || tally.matching > shown.first) continue
       const row = format.row(event)
@@ -301,6 +321,8 @@ async function report(
     for (const source of chunks) await source.return(undefined)
   }
   for (const row of shown.last === undefined ? [] : kept.slice(-shown.last)) await print(row)
+  for (const report of reports)
+    for (const line of await report.lines()) await output.add(`${line}\n`)
   const { tcpConnections, unread, refused } = reader
   for (const line of format.summary(tally.summary(tcpConnections, unread, refused)))
     await output.add(`${line}\n`)

@@ -13,10 +13,18 @@ const TWO_COLUMNS =
 // The first combining character. All characters before it take one column.
 const COMBINING = "\u0300"
 
-function widthOf(character: string): number {
+function characterWidth(character: string): number {
   if (character < COMBINING) return 1
   if (TWO_COLUMNS.test(character)) return 2
   return NO_COLUMN.test(character) ? 0 : 1
+}
+
+/** Returns the number of columns that a text takes. */
+export function widthOf(text: string): number {
+  if (ASCII.test(text)) return text.length
+  let width = 0
+  for (const character of text) width += characterWidth(character)
+  return width
 }
 
 /** Cuts text to a number of columns, with "…" at the end of text that was cut. */
@@ -26,7 +34,7 @@ export function cutTo(text: string, columns: number): string {
   let end = 0
   let length = 0
   for (const character of text) {
-    width += widthOf(character)
+    width += characterWidth(character)
     if (width > columns) return `${text.slice(0, end)}…`
     length += character.length
     if (width < columns) end = length

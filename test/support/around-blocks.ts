@@ -84,6 +84,8 @@ const prices = new Uint8Array(100)`,
     typed: [["(connection, from)", "(connection: unknown, from: string)"]],
     prints: ["close"],
   },
+  // That capture is of PUB and SUB.
+  "docs/capture.md: What went on": { prints: [] },
   "docs/codec.md: `zeromq-lz4/codec`": {},
   "docs/curve.md: CURVE": { after: closing("push", "pull"), prints: ["a secret"] },
   "docs/curve.md: Whom a server accepts": {

@@ -1,0 +1,170 @@
+import type { CaptureConnection, CaptureEvent, Side } from "../events.js"
+import { Conversation, type Found, type NotJoined, type OpenQuestions } from "./conversation.js"
+import type { DurationSummary } from "./durations.js"
+import { type Exchange, heardIn } from "./exchange.js"
+import { Group } from "./group.js"
+import { socketPair } from "./socket-pair.js"
+import { Unjoined } from "./unjoined.js"
+
+/** The exchanges of all connections to a server between two types of sockets. */
+export interface ExchangeGroup {
+  /** The socket types, such as "REQ" and "REP"; undefined if the recording does not have them. */
+  client: string | undefined
+  server: string | undefined
+  /** Address and port of the server; undefined for all servers after the first 1000. */
+  address: string | undefined
+  /** Number of connections. */
+  connections: number
+  /** Number of exchanges. */
+  answered: number
+  /** Questions without an answer until the connection, or the recording, ended. */
+  unanswered: number
+  /** Questions that may have been answered where bytes are missing from the recording. */
+  unknown: number
+  /** Answers without a question: it was sent before the recording, or nobody had asked. */
+  unexpected: number
+  /** The times from questions to answers; undefined if there are none. */
+  times: DurationSummary | undefined
+  /** Connections whose messages are not joined, or not to the end, by reason. */
+  notJoined: { why: NotJoined; connections: number; messages: number }[]
+}
+
+export interface ExchangeSummary {
+  /** Those with the most exchanges first. */
+  groups: ExchangeGroup[]
+  /** The exchanges that took longest, at most 10, the longest first. */
+  slowest: Exchange[]
+}
+
+const SLOWEST = 10
+const GROUPS_MAX = 1000
+
+/**
+ * Joins questions and answers of REQ, REP, DEALER and ROUTER (and of the drafts CLIENT and SERVER), as docs/inspect.md
+ * describes it. Memory is bounded.
+ */
+export class Exchanges {
+  readonly #groups = new Map<string, Group>()
+  /** Those that are not closed; undefined for types that exchange nothing. */
+  readonly #conversations = new Map<CaptureConnection, Conversation | Unjoined | undefined>()
+  readonly #open: OpenQuestions = { count: 0 }
+  readonly #slowest: Exchange[] = []
+
+  /**
+   * Adds an event; call it with all events of a capture, in order. Returns the exchanges that it makes
+   * certain: the first ones between DEALER and ROUTER are held back for some messages.
+   *
+   * @param matches whether the event matches a filter. An exchange counts if its question or its
+   * answer does, and other messages if they do.
+   */
+  add(event: CaptureEvent, matches = true): Exchange[] {
+    const { connection } = event
+    if (!connection) return []
+    switch (event.type) {
+      case "message":
+        // A dictionary is part of no exchange, refused or not.
+        if (event.message.parts[0]?.kind === "LZ4D") return []
+        return this.#hear(event, matches)
+      case "command":
+        if (connection.encrypted && event.command.name === "MESSAGE")
+          this.#unjoined(connection, event.command.from, matches)
+        return []
+      case "error":
+        if (event.error.code === "ERR_CAPTURE_GAP") this.#conversations.get(connection)?.gap()
+        return []
+      case "close":
+        return this.#end(connection)
+      default:
+        return []
+    }
+  }
+
+  /** Sums up what was added so far. What is open counts as not answered. */
+  summary(): ExchangeSummary {
+    const copies = new Map(Array.from(this.#groups, ([name, group]) => [name, group.copy()]))
+    for (const [connection, conversation] of this.#conversations)
+      if (conversation) addFound(copies, connection, conversation.found)
+    return {
+      groups: Array.from(copies.values(), ({ summary }) => summary).sort(
+        (a, b) => weightOf(b) - weightOf(a),
+      ),
+      slowest: [...this.#slowest],
+    }
+  }
+
+  #hear(
+    { connection, message, packet }: Extract<CaptureEvent, { type: "message" }>,
+    matches: boolean,
+  ): Exchange[] {
+    const conversation = this.#conversation(connection, () => this.#begun(connection))
+    if (conversation instanceof Unjoined) conversation.add(message.from, matches)
+    if (!(conversation instanceof Conversation)) return []
+    return this.#counted(connection, conversation.add(message, heardIn(message, packet, matches)))
+  }
+
+  #unjoined(connection: CaptureConnection, from: Side, matches: boolean): void {
+    const conversation = this.#conversation(connection, () => new Unjoined("encrypted"))
+    if (conversation instanceof Unjoined) conversation.add(from, matches)
+  }
+
+  #end(connection: CaptureConnection): Exchange[] {
+    const conversation = this.#conversations.get(connection)
+    this.#conversations.delete(connection)
+    const exchanges = this.#counted(connection, conversation?.end() ?? [])
+    if (conversation) addFound(this.#groups, connection, conversation.found)
+    return exchanges
+  }
+
+  #counted(connection: CaptureConnection, exchanges: Exchange[]): Exchange[] {
+    for (const exchange of exchanges) {
+      groupOf(this.#groups, connection).addExchange(exchange)
+      this.#rank(exchange)
+    }
+    return exchanges
+  }
+
+  #rank(exchange: Exchange): void {
+    const { nanoseconds } = exchange
+    if (nanoseconds === undefined) return
+    if (this.#slowest.length === SLOWEST && nanoseconds <= timeOf(this.#slowest.at(-1))) return
+    this.#slowest.push(exchange)
+    this.#slowest.sort((a, b) => timeOf(b) - timeOf(a)).splice(SLOWEST)
+  }
+
+  #conversation(
+    connection: CaptureConnection,
+    make: () => Conversation | Unjoined | undefined,
+  ): Conversation | Unjoined | undefined {
+    if (!this.#conversations.has(connection)) this.#conversations.set(connection, make())
+    return this.#conversations.get(connection)
+  }
+
+  #begun(connection: CaptureConnection): Conversation | Unjoined | undefined {
+    const pair = socketPair(connection)
+    if (pair === "unknown") return new Unjoined("the recording does not have the socket types")
+    return pair && new Conversation(connection.id, pair, this.#open, !connection.begun)
+  }
+}
+
+const timeOf = (exchange: Exchange | undefined): number => exchange?.nanoseconds ?? 0
+
+const weightOf = ({ answered, unanswered, notJoined }: ExchangeGroup): number =>
+  answered + unanswered + notJoined.reduce((sum, { messages }) => sum + messages, 0)
+
+/** Adds what was found in a connection, if it is worth mentioning, to its group. */
+function addFound(groups: Map<string, Group>, connection: CaptureConnection, found: Found): void {
+  if (!isNothing(found)) groupOf(groups, connection).addFound(found)
+}
+
+const isNothing = ({ exchanges, unanswered, unexpected, unknown, messages }: Found): boolean =>
+  exchanges + unanswered + unexpected + unknown + messages === 0
+
+function groupOf(groups: Map<string, Group>, connection: CaptureConnection): Group {
+  const name = Group.nameOf(connection)
+  const known = groups.get(name) ?? groups.get("")
+  if (known && (groups.has(name) || groups.size >= GROUPS_MAX)) return known
+  const isOther = groups.size >= GROUPS_MAX
+  const group = new Group(isOther ? undefined : connection)
+  groups.set(isOther ? "" : name, group)
+  return group
+}
