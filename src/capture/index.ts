@@ -17,4 +17,11 @@ export type { FilterOptions } from "./filter/filter.js"
 export { placeOf } from "./packets/file-place.js"
 export { type CaptureSource, type ReadCaptureOptions, readCapture } from "./read-capture.js"
 export { CaptureReader } from "./reader.js"
+export type { PeriodTraffic } from "./statistics/seconds.js"
+export {
+  type NamedTraffic,
+  type SizeTraffic,
+  Statistics,
+  type StatisticsSummary,
+} from "./statistics/statistics.js"
 export type { DecodedMessage, TransportName } from "./streams/messages.js"

@@ -20,6 +20,7 @@ import { matchingFiles, nameOf, readChunks } from "./input.js"
 import { exchangesOf } from "./inspect-exchanges.js"
 import { jsonSummary } from "./inspect-json.js"
 import type { InspectReport } from "./inspect-reports.js"
+import { statisticsOf } from "./inspect-statistics.js"
 import { summaryText } from "./inspect-summary.js"
 import { tableHeader, tableRow } from "./inspect-table.js"
 import { type Summary, Tally } from "./inspect-tally.js"
@@ -42,6 +43,8 @@ time. In a name, * and ? stand for any characters.
   -n, --count COUNT             ends after this number of rows
       --last COUNT              prints the last rows only, at the end
       --full                    prints the whole content of messages
+      --statistics              prints no rows, but what was sent and what compression saved by socket
+                                type, topic, size and second
       --exchanges               prints no rows, but how long answers took: of REQ and REP, and of
                                 DEALER and ROUTER where they can be joined
       --utc                     times in UTC, and not local ones, also in EXPR
@@ -149,6 +152,7 @@ function inspectArgs(args: string[]) {
       all: { type: "boolean" },
       utc: { type: "boolean" },
       full: { type: "boolean" },
+      statistics: { type: "boolean" },
       exchanges: { type: "boolean" },
       count: { type: "string", short: "n" },
       last: { type: "string" },
@@ -188,9 +192,13 @@ function inspectArgs(args: string[]) {
   if (values.count !== undefined && values.last !== undefined)
     throw new UsageError("-n and --last exclude each other")
   const reports: InspectReport[] = []
-  if (values.exchanges) reports.push(exchangesOf(values.json === true, values.utc === true))
+  const [isJson, isUtc] = [values.json === true, values.utc === true]
+  if (values.statistics) reports.push(statisticsOf(isJson, isUtc))
+  if (values.exchanges) reports.push(exchangesOf(isJson, isUtc))
   if (reports.length > 0 && (values.count ?? values.last ?? values.full) !== undefined)
-    throw new UsageError("--exchanges prints no rows, so -n, --last and --full have no effect")
+    throw new UsageError(
+      "--statistics and --exchanges print no rows, so -n, --last and --full have no effect",
+    )
   const dictionary = named === undefined ? undefined : { file: named, bytes: readDictionary(named) }
   return {
     files,

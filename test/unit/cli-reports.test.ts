@@ -1,6 +1,7 @@
 /** What `zeromq-lz4 inspect` says about a whole capture. */
 import { writeFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
+import { Codec } from "zeromq-lz4/codec"
 
 import { conversation, framesOf, pcapFile, type Said } from "../support/capture-files.js"
 import { type CommandResult, runCommand } from "../support/command.js"
@@ -89,8 +90,88 @@ describe("inspect --exchanges", () => {
     for (const option of ["-n=1", "--last=1", "--full"]) {
       const { status, stderr } = await run("--exchanges", option, file())
       expect(status).toBe(2)
-      expect(stderr).toContain("prints no rows, so -n, --last and --full have no effect")
+      expect(stderr).toContain("print no rows, so -n, --last and --full have no effect")
     }
     expect((await run("--exchanges", "--plain", "x.pcap", file())).status).toBe(2)
+  })
+})
+
+describe("inspect --statistics", () => {
+  const topic = (i: number) => ["prices", "orders", "news"][i % 3] as string
+
+  /** A publisher's messages, encoded, and what they are in numbers. */
+  function published() {
+    using codec = Codec.createSync()
+    const messages = Array.from({ length: 30 }, (_, i) => [
+      bytes(topic(i)),
+      bytes(JSON.stringify({ id: i, text: "again and ".repeat(10 * i) })),
+    ])
+    const wire = messages.map((message) => codec.encode(message)[0]!)
+    const file = write("published.pcap", [
+      ["client", handshake("PUB")],
+      ["server", handshake("SUB")],
+      ...wire.map((parts) => ["client", message(...parts)] as const),
+    ])
+    const sizes = (parts: readonly Uint8Array[]) =>
+      parts.reduce((sum, { length }) => sum + length, 0)
+    const rows = messages.map((message, i) => ({
+      topic: topic(i),
+      plainBytes: sizes(message),
+      wireBytes: sizes(wire[i]!),
+    }))
+    const sum = (some: typeof rows) => ({
+      messages: some.length,
+      plainBytes: some.reduce((sum, row) => sum + row.plainBytes, 0),
+      wireBytes: some.reduce((sum, row) => sum + row.wireBytes, 0),
+    })
+    return { file, rows, sum }
+  }
+
+  test("adds up by type, topic, size and second as JSON", async () => {
+    const { file, rows, sum } = published()
+    const lines = json((await run("--statistics", "--json", file)).stdout)
+    const by = (what: string) =>
+      lines.filter((line) => line.by === what).map(({ type: _, by: __, ...fields }) => fields)
+    expect(by("type")).toEqual([{ name: "PUB", ...sum(rows) }])
+    const topics = ["prices", "orders", "news"].map((name) => ({
+      name,
+      ...sum(rows.filter(({ topic }) => topic === name)),
+    }))
+    expect(by("topic")).toEqual(topics.sort((a, b) => b.wireBytes - a.wireBytes))
+    for (const { min, end, ...traffic } of by("size"))
+      expect(traffic).toEqual(
+        sum(rows.filter(({ plainBytes }) => plainBytes >= min && plainBytes < (end ?? Infinity))),
+      )
+    expect(by("time")).toEqual([
+      { start: "2023-11-14T22:13:20.000000000Z", seconds: 1, ...sum(rows) },
+    ])
+    expect(by("all")).toMatchObject([{ ...sum(rows), dictionaries: { count: 0 } }])
+  })
+
+  test("prints the same as tables", async () => {
+    const { file, rows, sum } = published()
+    const { stdout } = await run("--statistics", "--utc", file)
+    const { messages, plainBytes, wireBytes } = sum(rows)
+    const saved = plainBytes - wireBytes
+    const numbers = `${messages} +${plainBytes} +${wireBytes} +${saved} +${((100 * saved) / plainBytes).toFixed(1)}`
+    for (const name of ["PUB", "all", "2023-11-14 22:13:20"])
+      expect(stdout).toMatch(new RegExp(`^  ${name} +${numbers}$`, "m"))
+    expect(stdout).toMatch(/^ {2}prices +10 /m)
+  })
+
+  test("counts what matches a filter", async () => {
+    const { file, rows, sum } = published()
+    const { stdout } = await run("--statistics", "--json", "--filter", "text~^news", file)
+    expect(json(stdout)[0]).toMatchObject({
+      by: "type",
+      name: "PUB",
+      ...sum(rows.filter(({ topic }) => topic === "news")),
+    })
+  })
+
+  test("goes with --exchanges", async () => {
+    const { stdout } = await run("--statistics", "--exchanges", published().file)
+    expect(stdout).toContain("Messages by topic")
+    expect(stdout).toContain("Questions and answers")
   })
 })

@@ -1,0 +1,153 @@
+import { addTraffic, type Traffic } from "../../codec/traffic.js"
+import type { CaptureConnection, CaptureEvent, CaptureMessage, Side } from "../events.js"
+import { type PeriodTraffic, Seconds } from "./seconds.js"
+import { Subscriptions } from "./subscriptions.js"
+import { TOPIC_BYTES, topicText } from "./topic-text.js"
+import { Topics } from "./topics.js"
+
+/** Traffic with what it is the traffic of. */
+export interface NamedTraffic extends Traffic {
+  name: string
+}
+
+/** Traffic of messages of certain sizes. */
+export interface SizeTraffic extends Traffic {
+  /** Bytes of plaintext: from `min` on, and less than `end`; undefined for the largest. */
+  min: number
+  end: number | undefined
+}
+
+/** The traffic of a capture, in several ways. */
+export interface StatisticsSummary {
+  /** All messages that decode. */
+  total: Traffic
+  /** By the type of the socket that sent them; "?" if the recording does not have it. */
+  types: NamedTraffic[]
+  /**
+   * By topic, those with the most bytes on the wire first: of messages of PUB, XPUB and RADIO, and of more than one part
+   * by senders of an unknown type. "" is for messages that begin with no topic that is known.
+   */
+  topics: NamedTraffic[]
+  /** What is not in `topics` because there were too many: topics in it may have more, too. */
+  otherTopics: Traffic | undefined
+  /** By size, small ones first. */
+  sizes: SizeTraffic[]
+  /** By second, or longer periods, of `periodSeconds`; without those that have no traffic. */
+  periods: PeriodTraffic[]
+  periodSeconds: number
+  /** Dictionaries, and messages of which a part does not decode: they are in nothing else. */
+  dictionaries: { count: number; wireBytes: number }
+  undecoded: { messages: number; wireBytes: number }
+  /** MESSAGE commands of CURVE, of which nothing else is known. */
+  encrypted: { messages: number; bytes: number }
+}
+
+/** The smallest sizes that are counted together: each 4 times as large as the one before. */
+const SIZES = [0, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576]
+
+const TYPES = /^[A-Z]{3,7}$/
+const TYPES_MAX = 20
+
+/** Adds up the traffic of a capture, as docs/inspect.md describes it. Memory is bounded. */
+export class Statistics {
+  readonly #total = nothing()
+  readonly #types = new Map<string, Traffic>()
+  readonly #topics = new Topics()
+  readonly #sizes: Traffic[] = SIZES.map(nothing)
+  readonly #seconds = new Seconds()
+  readonly #subscriptions = new Subscriptions()
+  readonly #dictionaries = { count: 0, wireBytes: 0 }
+  readonly #undecoded = { messages: 0, wireBytes: 0 }
+  readonly #encrypted = { messages: 0, bytes: 0 }
+
+  /**
+   * Adds an event; call it with all events of a capture, in order.
+   *
+   * @param matches whether the event matches a filter, and counts.
+   */
+  add(event: CaptureEvent, matches = true): void {
+    this.#subscriptions.add(event)
+    if (!matches) return
+    if (event.type === "message") this.#addMessage(event.connection, event.message)
+    else if (event.type === "command" && event.connection.encrypted)
+      this.#addEncrypted(event.command)
+  }
+
+  /** Returns what was added so far. */
+  summary(): StatisticsSummary {
+    const { length, periods } = this.#seconds.periods
+    return {
+      total: { ...this.#total },
+      types: named([...this.#types].sort(([, a], [, b]) => b.wireBytes - a.wireBytes)),
+      topics: named(this.#topics.sorted),
+      otherTopics: this.#topics.others && { ...this.#topics.others },
+      sizes: this.#sizes.map((traffic, i) => ({
+        min: SIZES[i] as number,
+        end: SIZES[i + 1],
+        ...traffic,
+      })),
+      periods,
+      periodSeconds: length,
+      dictionaries: { ...this.#dictionaries },
+      undecoded: { ...this.#undecoded },
+      encrypted: { ...this.#encrypted },
+    }
+  }
+
+  #addMessage(connection: CaptureConnection, message: CaptureMessage): void {
+    const { from, time, parts, wireBytes, plainBytes } = message
+    if (parts[0]?.kind === "LZ4D") {
+      this.#dictionaries.count++
+      this.#dictionaries.wireBytes += wireBytes
+      return
+    }
+    if (parts.some(({ error }) => error)) {
+      this.#undecoded.messages++
+      this.#undecoded.wireBytes += wireBytes
+      return
+    }
+    const traffic: Traffic = { messages: 1, plainBytes, wireBytes }
+    addTraffic(this.#total, traffic)
+    addTraffic(this.#typeOf(connection, from), traffic)
+    const larger = SIZES.findIndex((min) => plainBytes < min)
+    addTraffic(this.#sizes.at(larger < 0 ? -1 : larger - 1) as Traffic, traffic)
+    if (time !== undefined) this.#seconds.add(time, traffic)
+    const topic = this.#topicOf(connection, message)
+    if (topic !== undefined) this.#topics.add(topic, traffic)
+  }
+
+  #addEncrypted({ name, body }: { name: string; body: Uint8Array }): void {
+    if (name !== "MESSAGE") return
+    this.#encrypted.messages++
+    this.#encrypted.bytes += 1 + name.length + body.length
+  }
+
+  #typeOf(connection: CaptureConnection, from: Side): Traffic {
+    const type = connection.handshakes[from]?.socketType
+    // A peer may send any text.
+    const isKnown = type !== undefined && TYPES.test(type) && this.#types.size < TYPES_MAX
+    const name = isKnown ? type : "?"
+    const traffic = this.#types.get(name) ?? nothing()
+    this.#types.set(name, traffic)
+    return traffic
+  }
+
+  /** Returns the topic of a message; undefined if its sender has none. */
+  #topicOf(connection: CaptureConnection, { from, parts }: CaptureMessage): string | undefined {
+    const type = connection.handshakes[from]?.socketType
+    const first = parts[0]?.plain ?? new Uint8Array()
+    const hasTopics = type === "PUB" || type === "XPUB" || type === "RADIO"
+    if (!hasTopics && type !== undefined) return undefined
+    if (parts.length > 1) return topicText(first)
+    if (!hasTopics) return undefined
+    const receiver = from === "client" ? "server" : "client"
+    return this.#subscriptions.longest(connection, receiver, first.subarray(0, TOPIC_BYTES)) ?? ""
+  }
+}
+
+function nothing(): Traffic {
+  return { messages: 0, plainBytes: 0, wireBytes: 0 }
+}
+
+const named = (all: readonly (readonly [string, Traffic])[]): NamedTraffic[] =>
+  all.map(([name, traffic]) => ({ name, ...traffic }))

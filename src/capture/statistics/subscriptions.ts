@@ -1,0 +1,58 @@
+import type { CaptureConnection, CaptureEvent, Side } from "../events.js"
+import { TOPIC_BYTES, topicText } from "./topic-text.js"
+
+/** Maximum number of subscriptions that are kept of all connections. */
+const KEPT_MAX = 1 << 16
+
+/** The subscriptions of the connections that are open. */
+export class Subscriptions {
+  readonly #connections = new Map<CaptureConnection, Record<Side, Map<number, Set<string>>>>()
+  #count = 0
+
+  /** Takes a subscription, if an event is one: a command, or until ZMTP 3.0 a message. */
+  add(event: CaptureEvent): void {
+    const { connection } = event
+    if (event.type === "close") this.#forget(event.connection)
+    else if (event.type === "command" && event.command.name === "SUBSCRIBE")
+      this.#subscribe(event.connection, event.command.from, event.command.body)
+    else if (event.type === "message" && connection) {
+      const { from, parts } = event.message
+      const type = connection.handshakes[from]?.socketType
+      const [part, second] = parts
+      const body = part?.plain
+      if ((type === "SUB" || type === "XSUB") && body?.[0] === 1 && !second)
+        this.#subscribe(connection, from, body.subarray(1))
+    }
+  }
+
+  /** Returns the longest subscription of the receiver with which a message begins. */
+  longest(connection: CaptureConnection, receiver: Side, start: Uint8Array): string | undefined {
+    const byLength = this.#connections.get(connection)?.[receiver]
+    if (!byLength) return undefined
+    for (let length = Math.min(start.length, TOPIC_BYTES); length > 0; length--) {
+      const topics = byLength.get(length)
+      const topic = topics && topicText(start.subarray(0, length))
+      if (topic !== undefined && topics?.has(topic)) return topic
+    }
+    return undefined
+  }
+
+  #subscribe(connection: CaptureConnection, from: Side, topic: Uint8Array): void {
+    if (topic.length === 0 || topic.length > TOPIC_BYTES || this.#count >= KEPT_MAX) return
+    const sides = this.#connections.get(connection) ?? { client: new Map(), server: new Map() }
+    this.#connections.set(connection, sides)
+    const topics = sides[from].get(topic.length) ?? new Set()
+    sides[from].set(topic.length, topics)
+    const before = topics.size
+    topics.add(topicText(topic))
+    this.#count += topics.size - before
+  }
+
+  #forget(connection: CaptureConnection): void {
+    const sides = this.#connections.get(connection)
+    if (!sides) return
+    this.#connections.delete(connection)
+    for (const side of [sides.client, sides.server])
+      for (const topics of side.values()) this.#count -= topics.size
+  }
+}

@@ -1,0 +1,42 @@
+import { printableJson } from "../capture/printable.js"
+import { statisticsReport } from "../capture/reports/statistics-report.js"
+import { Statistics, type StatisticsSummary } from "../capture/statistics/statistics.js"
+import { isoTime } from "../capture/times.js"
+import type { InspectReport } from "./inspect-reports.js"
+import { reportText } from "./report-text.js"
+
+/** The report of --statistics. */
+export function statisticsOf(json: boolean, utc: boolean): InspectReport {
+  const statistics = new Statistics()
+  return {
+    add: (event, matches) => {
+      statistics.add(event, matches)
+      return []
+    },
+    lines: () => {
+      const summary = statistics.summary()
+      if (json) return statisticsFields(summary).map(printableJson)
+      return statisticsReport(summary, utc).flatMap(reportText)
+    },
+  }
+}
+
+/** Returns an object for each row of the tables, of which none is left out. */
+function statisticsFields(summary: StatisticsSummary): object[] {
+  const { total, types, topics, otherTopics, sizes, periods, periodSeconds, ...others } = summary
+  const line = (by: string, fields: object) => ({ type: "statistics", by, ...fields })
+  return [
+    ...types.map(({ name, ...traffic }) => line("type", { name, ...traffic })),
+    ...topics.map(({ name, ...traffic }) => line("topic", { name, ...traffic })),
+    ...(otherTopics ? [line("topic", { name: null, ...otherTopics })] : []),
+    ...sizes.map(({ end, ...size }) => line("size", { ...size, end: end ?? null })),
+    ...periods.map(({ start, ...traffic }) =>
+      line("time", {
+        start: isoTime(BigInt(start) * 1_000_000_000n) ?? null,
+        seconds: periodSeconds,
+        ...traffic,
+      }),
+    ),
+    line("all", { ...total, ...others }),
+  ]
+}
