@@ -1,5 +1,6 @@
 /** Takes the passwords out of a capture that is passed on. */
 import { loadInstanceSync } from "../codec/module.js"
+import { placeOf } from "./packets/file-place.js"
 import { fileType, SIGNATURE_BYTES } from "./packets/file-type.js"
 import { hideBytes } from "./packets/hide-bytes.js"
 import { StreamReader } from "./packets/stream-reader.js"
@@ -14,19 +15,26 @@ const LONG_COMMAND = 6
 const LONG_HEAD_BYTES = 9
 const SHORT_HEAD_BYTES = 2
 
+/** Bytes of a file that are read at once, because its packets may have to wait for those of others. */
+const CHUNK_BYTES = 1 << 18
+
 /**
- * Returns a copy of a capture of the same length in which the passwords of PLAIN are overwritten, and
- * what cannot be read and might have one: commands that are not complete, and bytes that were skipped
- * in the search for the next frame. Everything else decodes as before.
+ * Returns copies of the files of a capture, of the same lengths, in which the passwords of PLAIN are
+ * overwritten, and what cannot be read and might have one: commands that are not complete, and bytes
+ * that were skipped in the search for the next frame. Everything else decodes as before.
  *
- * @throws CaptureFormatError if the file is not a capture.
+ * @throws CaptureFormatError if a file is not a capture.
  */
-export function withoutSecrets(file: Uint8Array): Uint8Array {
-  const copy = new Uint8Array(file)
-  const marks = new Uint8Array(copy.length)
+export function withoutSecrets(files: readonly Uint8Array[]): Uint8Array[] {
+  const marks = files.map((file) => new Uint8Array(file.length))
+  markDecoded(files, marks)
+  return files.map((file, i) => hidden(new Uint8Array(file), marks[i] as Uint8Array))
+}
+
+/** Overwrites what is marked, and passwords where they are found without decoding. Returns `copy`. */
+function hidden(copy: Uint8Array, marks: Uint8Array): Uint8Array {
   const type = () => fileType(copy.subarray(0, SIGNATURE_BYTES))
   const mark = (start: number, end: number) => markHellos(copy, marks, start, end)
-  markDecoded(copy, marks)
   if (type() === "stream") {
     mark(0, copy.length)
     for (let i = 0; i < copy.length; i++) if (marks[i]) copy[i] = 0x2a
@@ -36,9 +44,13 @@ export function withoutSecrets(file: Uint8Array): Uint8Array {
 }
 
 /** Marks what the decoder finds. */
-function markDecoded(file: Uint8Array, marks: Uint8Array): void {
+function markDecoded(files: readonly Uint8Array[], marks: readonly Uint8Array[]): void {
   // Bytes that were skipped, as far as is known: frames may be found in them later.
-  const skipped = new Uint8Array(file.length)
+  const skipped = files.map((file) => new Uint8Array(file.length))
+  const fill = (all: readonly Uint8Array[], value: number, from: number, to: number) => {
+    const { file, offset } = placeOf(from)
+    all[file]?.fill(value, offset, offset + to - from)
+  }
   const memory = new SharedMemory()
   const streams = new StreamReader(
     (tcp) =>
@@ -54,18 +66,27 @@ function markDecoded(file: Uint8Array, marks: Uint8Array): void {
           leaveOut: () => {},
           ended: () => {},
           marks: {
-            secret: (ranges) => eachRange(ranges, (from, to) => marks.fill(1, from, to)),
-            skipped: (from, to) => skipped.fill(1, from, to),
-            read: (from, to) => skipped.fill(0, from, to),
+            secret: (ranges) => eachRange(ranges, (from, to) => fill(marks, 1, from, to)),
+            skipped: (from, to) => fill(skipped, 1, from, to),
+            read: (from, to) => fill(skipped, 0, from, to),
           },
         },
         tcp,
       ),
     () => {},
+    files.length,
   )
-  streams.push(file)
+  const places = files.map(() => 0)
+  for (let file = streams.wanted; file !== undefined; file = streams.wanted) {
+    const at = places[file] as number
+    const chunk = (files[file] as Uint8Array).subarray(at, at + CHUNK_BYTES)
+    places[file] = at + chunk.length
+    if (chunk.length > 0) streams.push(chunk, file)
+    else streams.endFile(file)
+  }
   streams.end()
-  for (let i = 0; i < marks.length; i++) if (skipped[i]) marks[i] = 1
+  for (const [file, all] of marks.entries())
+    for (let i = 0; i < all.length; i++) if (skipped[file]?.[i]) all[i] = 1
 }
 
 function eachRange(ranges: readonly number[], visit: (from: number, to: number) => void): void {

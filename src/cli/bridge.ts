@@ -9,6 +9,7 @@ import { BridgeLog, errorText, flag, Report } from "./bridge-report.js"
 import { describeCurve, isKey, readCurve, type Side } from "./curve-keys.js"
 import { readDictionary } from "./dictionary.js"
 import { InputError, UsageError } from "./errors.js"
+import { firstSignal } from "./signals.js"
 
 export const usage = `usage: zeromq-lz4 bridge --from URL --to URL [options]
 
@@ -124,18 +125,6 @@ export async function bridge(args: string[]): Promise<void> {
 async function startMetrics(address: string, report: Report, { from, to }: BridgeSpec) {
   const { serveMetrics } = await import("./bridge-metrics.js")
   return serveMetrics(address, { from, to }, () => report.state)
-}
-
-/** Resolves with SIGINT or SIGTERM. A second signal has its default effect. */
-function firstSignal(): Promise<string> {
-  return new Promise((resolve) => {
-    const signals = ["SIGINT", "SIGTERM"] as const
-    const received = (signal: string) => {
-      for (const each of signals) process.off(each, received)
-      resolve(signal)
-    }
-    for (const each of signals) process.on(each, received)
-  })
 }
 
 /** @param value of `--auto-dictionary`; empty if it was given without one. */

@@ -24,6 +24,7 @@ import { statisticsOf } from "./inspect-statistics.js"
 import { summaryText } from "./inspect-summary.js"
 import { tableHeader, tableRow } from "./inspect-table.js"
 import { type Summary, Tally } from "./inspect-tally.js"
+import { inspectLive } from "./live.js"
 import { openPage, savePage } from "./open-page.js"
 import { Output, OutputClosed } from "./output.js"
 import { checkPlainName, savePlain } from "./plain-capture.js"
@@ -57,9 +58,14 @@ time. In a name, * and ? stand for any characters.
                                 and not only those with matching rows
       --max-message-size BYTES  maximum plaintext of one message; more is an error; default
                                 268435456 (256 MiB); -1: no limit
-      --open                    shows FILE in a browser, in a page that works offline
-      --html PAGE               writes that page, with FILE in it, to the file PAGE; FILE has at
-                                most 64 MiB. Both take --dictionary, and no other option
+      --open                    shows the FILEs in a browser, in a page that works offline
+      --live                    shows FILE in such a page while it is recorded, or standard input:
+                                tcpdump … -U -w - | zeromq-lz4 inspect --live -
+                                Prints the page's address, for browsers on this computer, and ends
+                                with Ctrl-C. Takes --dictionary, --open and --port
+      --port PORT               the port of --live; default: one that is free
+      --html PAGE               writes that page, with the FILEs in it, to the file PAGE; they have
+                                at most 64 MiB. Both take --dictionary, and no other option
       --plain OUT               writes the same recording with plain ZMTP over TCP in place of
                                 lz4+tcp:// to OUT, which ends in .pcap or .pcapng, or is "-";
                                 takes --dictionary, --max-message-size and no other option
@@ -130,11 +136,12 @@ function wantsColour(): boolean {
 }
 
 export async function inspect(args: string[]): Promise<void> {
-  const { files, open, html, plain, format, filter, shown, reports, dictionary, options } =
+  const { files, open, live, html, plain, format, filter, shown, reports, dictionary, options } =
     inspectArgs(args)
   const [file] = files as [string]
-  if (open) return openPage(file, dictionary)
-  if (html !== undefined) return savePage(html, file, dictionary)
+  if (live) return inspectLive(file, { dictionary, open, ...live })
+  if (open) return openPage(files, dictionary)
+  if (html !== undefined) return savePage(html, files, dictionary)
   try {
     if (plain !== undefined) await savePlain(plain, files, options)
     else await report(files, format, filter, shown, reports, options)
@@ -161,6 +168,8 @@ function inspectArgs(args: string[]) {
       "dictionary-for": { type: "string", multiple: true },
       "max-message-size": { type: "string" },
       open: { type: "boolean" },
+      live: { type: "boolean" },
+      port: { type: "string" },
       html: { type: "string" },
       plain: { type: "string" },
     },
@@ -169,12 +178,18 @@ function inspectArgs(args: string[]) {
   const files = matchingFiles(positionals)
   if (files.length > MAX_FILES)
     throw new UsageError(`at most ${MAX_FILES} FILEs are read as one; got ${files.length}`)
-  const isPage = values.open || values.html !== undefined
-  if (isPage && files.length > 1)
-    throw new UsageError(`--open and --html take one FILE; got ${files.length}`)
-  const { open = false, html, dictionary: named, ...others } = values
-  if (open && (files[0] === "-" || html !== undefined || Object.keys(others).length > 0))
-    throw new UsageError("--open takes a file, and no other option but --dictionary")
+  if (values.live && files.length > 1)
+    throw new UsageError(`--live takes one FILE; got ${files.length}`)
+  const { open = false, live = false, port, html, dictionary: named, ...others } = values
+  if (live && (html !== undefined || Object.keys(others).length > 0))
+    throw new UsageError("--live takes no other option but --dictionary, --open and --port")
+  if (port !== undefined && !live) throw new UsageError("--port is the port of --live")
+  if (
+    open &&
+    !live &&
+    (files.includes("-") || html !== undefined || Object.keys(others).length > 0)
+  )
+    throw new UsageError("--open takes files, and no other option but --dictionary")
   if (html !== undefined && Object.keys(others).length > 0)
     throw new UsageError("--html takes no other option but --dictionary")
   const { "max-message-size": _, "dictionary-for": __, plain, ...forRows } = others
@@ -203,6 +218,7 @@ function inspectArgs(args: string[]) {
   return {
     files,
     open,
+    live: live ? { port: portOf(port) } : undefined,
     html,
     plain,
     dictionary,
@@ -226,6 +242,12 @@ function inspectArgs(args: string[]) {
       dictionary: dictionaryChoice(dictionary?.bytes, values["dictionary-for"]),
     },
   }
+}
+
+function portOf(value: string | undefined): number {
+  const port = wholeNumber("--port", value) ?? 0
+  if (port < 0 || port > 65535) throw new UsageError(`--port is 0 to 65535; got ${port}`)
+  return port
 }
 
 /** Which of the matching rows are printed. */

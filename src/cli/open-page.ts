@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process"
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { basename, delimiter, join } from "node:path"
+import { basename, delimiter, dirname, join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { CaptureReader } from "../capture/index.js"
 import { withoutSecrets } from "../capture/without-secrets.js"
@@ -26,41 +26,87 @@ export interface Content {
   bytes: Uint8Array
 }
 
-/** Opens a capture in the inspector page, in the default browser. */
-export async function openPage(file: string, dictionary: Content | undefined): Promise<void> {
-  const capture = await readCapture(file)
-  const page = writeTemporary(pageOf(capture, dictionary))
-  await printResult(`the page: ${page}`)
-  if (!capture)
-    await printResult(`${file} has more than ${MAX}, so it is not in the page: drop the file on it`)
-  for (const [program, ...args] of browsers())
-    if (await startBrowser(program, [...args, pathToFileURL(page).href])) return
-  throw new InputError(`no browser could be started: open ${page} in one`)
-}
-
-/** Writes the inspector page with a capture in it to a file. */
-export async function savePage(
-  page: string,
-  file: string,
+/** Opens a capture in the inspector page, in the default browser. Several files are read as one. */
+export async function openPage(
+  files: readonly string[],
   dictionary: Content | undefined,
 ): Promise<void> {
-  const output = new OutputFile("--html", page, dictionary ? [file, dictionary.file] : [file])
-  const capture = await readCapture(file)
-  if (!capture)
-    throw new InputError(
-      `${nameOf(file)}: has more than ${MAX}, too much for a page: take a part of it, or use --open`,
+  const capture = await readCapture(files)
+  const page = writeTemporary(pageOf(capture, dictionary))
+  await printResult(`the page: ${page}`)
+  if (capture.length === 0)
+    await printResult(
+      `${namesOf(files)}: more than ${MAX}, so it is not in the page: drop the file on it`,
     )
-  output.write(pageOf(capture, dictionary))
-  await printResult(`${page}: the inspector page with ${nameOf(file)} in it`)
+  if (!(await openInBrowser(pathToFileURL(page).href)))
+    throw new InputError(`no browser could be started: open ${page} in one`)
 }
 
-/** Reads a capture without its passwords; undefined if it is too large for the page. */
-async function readCapture(file: string): Promise<Content | undefined> {
-  const bytes = await readStart(file, EMBEDDED_MAX_BYTES + 1)
-  checkFormat(nameOf(file), bytes.subarray(0, HEAD_BYTES))
-  if (bytes.length > EMBEDDED_MAX_BYTES) return undefined
-  return { file, bytes: withoutSecrets(bytes) }
+/**
+ * Opens a secret address in the default browser: by a page that leads there, because other users can
+ * see what programs are started with. Returns false if none could be started.
+ */
+export async function openRedirect(address: string): Promise<boolean> {
+  const page = writeTemporary(
+    `<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=${address}">`,
+  )
+  // A browser that has started may read it later.
+  process.once("exit", () => rmSync(dirname(page), { recursive: true, force: true }))
+  return openInBrowser(pathToFileURL(page).href)
 }
+
+/** Opens an address in the default browser. Returns false if none could be started. */
+async function openInBrowser(address: string): Promise<boolean> {
+  for (const [program, ...args] of browsers())
+    if (await startBrowser(program, [...args, address])) return true
+  return false
+}
+
+/** Returns the page that follows a recording, which is served beside it. */
+export function livePage(name: string, dictionary: Content | undefined): string {
+  const recording = { file: name, bytes: new Uint8Array() }
+  return (
+    embed([recording], "recording", pageOf([], dictionary))
+      // Requests to whoever serves the page, and to nobody else.
+      .replace("default-src 'none';", "default-src 'none'; connect-src 'self';")
+  )
+}
+
+/** Writes the inspector page with a capture in it to a file. Several files are read as one. */
+export async function savePage(
+  page: string,
+  files: readonly string[],
+  dictionary: Content | undefined,
+): Promise<void> {
+  const inputs = dictionary ? [...files, dictionary.file] : files
+  const output = new OutputFile("--html", page, inputs)
+  const capture = await readCapture(files)
+  if (capture.length === 0)
+    throw new InputError(
+      `${namesOf(files)}: more than ${MAX}, too much for a page: take a part of it, or use --open`,
+    )
+  output.write(pageOf(capture, dictionary))
+  await printResult(`${page}: the inspector page with ${namesOf(files)} in it`)
+}
+
+/** Reads the files of a capture, without its passwords; none if it is too large for the page. */
+async function readCapture(files: readonly string[]): Promise<Content[]> {
+  const contents: Buffer[] = []
+  let left = EMBEDDED_MAX_BYTES
+  for (const file of files) {
+    const bytes = await readStart(file, left + 1)
+    checkFormat(nameOf(file), bytes.subarray(0, HEAD_BYTES))
+    left -= bytes.length
+    if (left < 0) return []
+    contents.push(bytes)
+  }
+  const hidden = withoutSecrets(contents)
+  return files.map((file, i) => ({ file, bytes: hidden[i] as Uint8Array }))
+}
+
+/** Names the first of some files. */
+const namesOf = ([first = "", ...others]: readonly string[]): string =>
+  `${nameOf(first)}${others.length > 0 ? ` and ${others.length} more` : ""}`
 
 function checkFormat(name: string, head: Uint8Array): void {
   const reader = new CaptureReader()
@@ -74,11 +120,15 @@ function checkFormat(name: string, head: Uint8Array): void {
   }
 }
 
-function pageOf(capture: Content | undefined, dictionary: Content | undefined): string {
+function pageOf(capture: readonly Content[], dictionary: Content | undefined): string {
   const source = new URL(`../${NAME}`, import.meta.url)
   try {
     const empty = readFileSync(source, "utf8")
-    return embed(capture, "capture", embed(dictionary, "capture-dictionary", empty))
+    return embed(
+      capture,
+      "capture",
+      embed(dictionary ? [dictionary] : [], "capture-dictionary", empty),
+    )
   } catch (error) {
     throw fileError(source.pathname, error)
   }
@@ -95,13 +145,19 @@ function writeTemporary(html: string): string {
   }
 }
 
-/** Puts a file into the element of the page that is reserved for it. */
-function embed(content: Content | undefined, id: string, page: string): string {
-  if (!content) return page
-  const [before, after] = page.split(`id="${id}"></script>`) as [string, string]
-  const name = escaped(basename(nameOf(content.file)))
-  const base64 = Buffer.from(content.bytes).toString("base64")
-  return `${before}id="${id}" data-name="${name}">${base64}</script>${after}`
+/**
+ * Puts files into the element of the page that is reserved for them, and others beside it, with "-2" and
+ * so on at the end of their ids.
+ */
+function embed(contents: readonly Content[], id: string, page: string): string {
+  if (contents.length === 0) return page
+  const [before, after] = page.split(`<script type="text/plain" id="${id}"></script>`)
+  const elements = contents.map(({ file, bytes }, i) => {
+    const name = escaped(basename(nameOf(file)))
+    const base64 = Buffer.from(bytes).toString("base64")
+    return `<script type="text/plain" id="${id}${i > 0 ? `-${i + 1}` : ""}" data-name="${name}">${base64}</script>`
+  })
+  return [before, ...elements, after].join("")
 }
 
 const escaped = (text: string): string => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`)

@@ -201,6 +201,34 @@ export class CaptureIndex {
     return this.#records.get(this.#record.get(index))
   }
 
+  /** Returns the forms of a message, "error", or what else a row is. */
+  form(index: number): string {
+    const kind = this.kind(index)
+    if (kind === "message" || kind === "dictionary") return this.forms(index).join(" ")
+    return kind === "error" ? kind : UTF8.decode(this.record(index)[0])
+  }
+
+  /** Returns a number for the first bytes of a row's content, by which it can be ordered. */
+  contentStart(index: number): number {
+    return this.#records.start(this.#record.get(index), this.#contentPiece(index))
+  }
+
+  /** Compares the content of two rows, as far as it is kept: negative if the first one comes first. */
+  compareContent(index: number, other: number): number {
+    return this.#records.compare(
+      this.#record.get(index),
+      this.#contentPiece(index),
+      this.#record.get(other),
+      this.#contentPiece(other),
+    )
+  }
+
+  /** Returns which piece of a row's record is the first of its content. */
+  #contentPiece(index: number): number {
+    const kind = this.kind(index)
+    return kind === "message" || kind === "dictionary" ? 0 : 1
+  }
+
   /** Returns whether only the beginning of a message's or dictionary's content is kept. */
   isCut(index: number): boolean {
     return (this.#kind.get(index) & CUT) !== 0

@@ -36,6 +36,11 @@ export const MAX_PIECES = 32
 /** Maximum size of a record. */
 const MAX_RECORD_BYTES = 0xffff
 
+/** Bytes that a number represents exactly. */
+const START_BYTES = 6
+
+const lengthAt = (page: Uint8Array, at: number): number => page[at]! | (page[at + 1]! << 8)
+
 /** Records of byte strings, each string preceded by its length. */
 export class Records {
   readonly #pages: Uint8Array[] = []
@@ -73,15 +78,60 @@ export class Records {
   get(address: number): Uint8Array[] {
     const page = this.#pages[Math.floor(address / PAGE_BYTES)]!
     let at = address % PAGE_BYTES
-    const pieces = new Array<Uint8Array>(page[at]! | (page[at + 1]! << 8))
+    const pieces = new Array<Uint8Array>(lengthAt(page, at))
     at += LENGTH_BYTES
     for (let i = 0; i < pieces.length; i++) {
-      const length = page[at]! | (page[at + 1]! << 8)
+      const length = lengthAt(page, at)
       at += LENGTH_BYTES
       pieces[i] = page.subarray(at, at + length)
       at += length
     }
     return pieces
+  }
+
+  /** Returns the first 6 bytes of a piece as a number, which orders them. */
+  start(address: number, piece: number): number {
+    const page = this.#pages[Math.floor(address / PAGE_BYTES)]!
+    const at = this.#pieceAt(page, address % PAGE_BYTES, piece)
+    let number = 0
+    for (let i = 0; i < START_BYTES; i++)
+      number = number * 256 + (i < lengthAt(page, at) ? page[at + LENGTH_BYTES + i]! : 0)
+    return number
+  }
+
+  /**
+   * Compares two records byte by byte, each from a piece on, and piece by piece. Returns a negative
+   * number if the first one comes first, 0 if they are equal.
+   */
+  compare(address: number, piece: number, otherAddress: number, otherPiece: number): number {
+    const page = this.#pages[Math.floor(address / PAGE_BYTES)]!
+    const other = this.#pages[Math.floor(otherAddress / PAGE_BYTES)]!
+    const count = lengthAt(page, address % PAGE_BYTES) - piece
+    const otherCount = lengthAt(other, otherAddress % PAGE_BYTES) - otherPiece
+    let at = this.#pieceAt(page, address % PAGE_BYTES, piece)
+    let otherAt = this.#pieceAt(other, otherAddress % PAGE_BYTES, otherPiece)
+    for (let i = 0; i < Math.min(count, otherCount); i++) {
+      const length = lengthAt(page, at)
+      const otherLength = lengthAt(other, otherAt)
+      at += LENGTH_BYTES
+      otherAt += LENGTH_BYTES
+      for (let j = 0; j < Math.min(length, otherLength); j++) {
+        const difference = page[at + j]! - other[otherAt + j]!
+        if (difference !== 0) return difference
+      }
+      if (length !== otherLength) return length - otherLength
+      at += length
+      otherAt += otherLength
+    }
+    return count - otherCount
+  }
+
+  /** Returns the position of a piece, which may be the end of the record. */
+  #pieceAt(page: Uint8Array, start: number, piece: number): number {
+    let at = start + LENGTH_BYTES
+    for (let i = Math.min(piece, lengthAt(page, start)); i > 0; i--)
+      at += LENGTH_BYTES + lengthAt(page, at)
+    return at
   }
 
   #reserve(bytes: number): number {

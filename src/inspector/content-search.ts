@@ -24,9 +24,8 @@ export class ContentSearch {
 
   /** Tests the rows of the next piece. Returns false if the first reading has not come as far. */
   async step(first: Reading): Promise<boolean> {
-    const { steps, failed } = first
-    if (this.#reading.steps === steps) return false
-    await this.#reading.repeat(steps, failed, (events) => this.#test(events))
+    if (this.#reading.steps === first.steps) return false
+    await this.#reading.repeat(first, (events) => this.#test(events))
     return true
   }
 

@@ -3,25 +3,32 @@ import type { CaptureEvent } from "../capture/events.js"
 import { CaptureFormatError } from "../capture/index.js"
 import { CaptureIndex } from "./capture-index.js"
 import { ContentSearch } from "./content-search.js"
+import { GrowingFile, type Source } from "./growing-file.js"
 import { Opened } from "./opened.js"
-import type { Details, Phase, Row, Saved, Sorting, State } from "./protocol.js"
+import type { Charts, Details, Phase, Row, Saved, Sorting, State } from "./protocol.js"
 import { Reading } from "./reading.js"
 import { Saving } from "./saving.js"
 import { chartsOf } from "./series.js"
 import { sorted } from "./sorting.js"
+import { advance, type Stepped } from "./stepped.js"
 import { STEP_MILLISECONDS, View } from "./view.js"
 
 const STATE_MILLISECONDS = 100
-const CHARTS_MILLISECONDS = 1000
+/** Milliseconds between charts, and between sortings, of what still grows. */
+const REPEAT_MILLISECONDS = 1000
+/** The same as a multiple of the time that one takes. */
+const REPEAT_TIMES = 10
 
 /** The number of views of all captures so far. */
 let views = 0
 
 export class Loading {
   readonly #capture: number
-  readonly #files: readonly Blob[]
+  readonly #files: readonly (Blob | GrowingFile)[]
   /** The same without compression, once they are read. */
-  #unpacked: readonly Blob[] = []
+  #unpacked: readonly Source[] = []
+  /** The recording in progress that is followed, if it is one. */
+  readonly #growing: GrowingFile | undefined
   readonly #dictionary: Uint8Array | undefined
   readonly #report: (state: State) => void
   readonly #index = new CaptureIndex()
@@ -29,8 +36,13 @@ export class Loading {
   #view = new View(this.#index, ++views, "")
   #search: ContentSearch | undefined
   #sorting: Sorting | undefined
-  /** The rows of the view in their order, once it is complete. */
+  /** The rows of the view in their order, once it is complete. Those that came later follow. */
   #sorted: Uint32Array | undefined
+  readonly #sort = new Repeated<Uint32Array>()
+  #order = 0
+  readonly #chart = new Repeated<Charts>()
+  /** Charts that were not reported yet. */
+  #charts: Charts | undefined
   #mistake: string | undefined
   #opened: Opened | undefined
   /**
@@ -46,13 +58,16 @@ export class Loading {
   /** Whether no more rows will be added. */
   #isOver = false
   #closed = false
+  #close = () => {}
+  readonly #closing = new Promise<void>((resolve) => {
+    this.#close = resolve
+  })
   #looking = false
   #reportedAt = 0
-  #charted = 0
 
   constructor(
     capture: number,
-    files: readonly Blob[],
+    files: readonly (Blob | GrowingFile)[],
     dictionary: Uint8Array | undefined,
     report: (state: State) => void,
   ) {
@@ -60,13 +75,15 @@ export class Loading {
     this.#files = files
     this.#dictionary = dictionary
     this.#report = report
+    this.#growing = files.find((file) => file instanceof GrowingFile)
+    if (this.#growing) this.#phase = "live"
   }
 
   /** Reads the file to its end, unless it is cancelled. Does not throw. */
   async run(): Promise<void> {
     try {
       await this.#read()
-      if (this.#phase === "reading") this.#phase = "done"
+      if (this.#isReading) this.#phase = "done"
     } catch (error) {
       this.#phase = "failed"
       this.#failure = this.#failureOf(error as Error)
@@ -77,13 +94,15 @@ export class Loading {
   }
 
   cancel(): void {
-    if (this.#phase === "reading") this.#phase = "cancelled"
+    if (this.#growing) this.#growing.end()
+    else if (this.#phase === "reading") this.#phase = "cancelled"
   }
 
   /** Ends all work: another capture was opened. */
   close(): void {
-    this.cancel()
+    if (this.#isReading) this.#phase = "cancelled"
     this.#closed = true
+    this.#close()
     if (!this.#looking) this.#search?.close()
   }
 
@@ -91,6 +110,7 @@ export class Loading {
     try {
       this.#view = new View(this.#index, ++views, text)
       this.#sorted = undefined
+      this.#sort.forget()
       this.#mistake = undefined
     } catch (error) {
       this.#mistake = (error as Error).message
@@ -102,6 +122,7 @@ export class Loading {
   sort(sorting: Sorting | undefined): void {
     this.#sorting = sorting
     this.#sorted = undefined
+    this.#sort.forget()
     this.#view.number = ++views
     this.#reportedAt = 0
     void this.#look()
@@ -117,11 +138,11 @@ export class Loading {
     const wanted = new Uint8Array(this.#index.rows)
     for (let place = 0; place < view.length; place++) wanted[view.at(place)] = 1
     const saving = new Saving(form, (row) => wanted[row] === 1)
-    const { steps: until, failed } = first
+    const { steps: until } = first
     const reading = this.#newReading()
     try {
       while (reading.steps < until) {
-        await reading.repeat(until, failed, (events) => saving.add(events))
+        await reading.repeat(first, (events) => saving.add(events))
         await turn()
       }
     } finally {
@@ -136,6 +157,12 @@ export class Loading {
     for (let i = from; i < Math.min(from + count, this.#view.length); i++)
       rows.push(this.#index.row(this.#at(i)))
     return rows
+  }
+
+  place(view: number, row: number): number | undefined {
+    if (view !== this.#view.number) return undefined
+    const place = this.#sorted?.indexOf(row - 1) ?? -1
+    return place >= 0 ? place : this.#view.placeOf(row - 1)
   }
 
   /** Returns the index in the capture of a row of the page. */
@@ -159,17 +186,43 @@ export class Loading {
   }
 
   async #read(): Promise<void> {
-    this.#unpacked = await Promise.all(this.#files.map(unpacked))
+    this.#unpacked = await Promise.all(
+      this.#files.map((file) => (file instanceof Blob ? unpacked(file) : file)),
+    )
     const reading = this.#newReading()
     this.#first = reading
     try {
-      while (!reading.ended && this.#phase === "reading") {
+      while (!reading.ended && this.#isReading) {
+        if (this.#growing && this.#isUpToDate) {
+          await this.#wait(this.#growing)
+          continue
+        }
         await reading.step((events) => this.#add(events))
         await this.#look()
       }
     } finally {
       reading.close()
     }
+  }
+
+  get #isReading(): boolean {
+    return this.#phase === "reading" || this.#phase === "live"
+  }
+
+  /** Whether all of a recording in progress was read, as far as there is any. */
+  get #isUpToDate(): boolean {
+    const { size, ended } = this.#growing ?? { size: 0, ended: true }
+    return !ended && this.#first?.bytesRead === size
+  }
+
+  /** Waits until a recording in progress grows. */
+  async #wait(growing: GrowingFile): Promise<void> {
+    const change = growing.change()
+    await this.#look()
+    this.#reportNow()
+    const isStale = !this.#chart.isDone || (this.#sorting && !this.#sort.isDone)
+    const again = isStale ? [sleep(STATE_MILLISECONDS)] : []
+    await Promise.race([change, this.#closing, ...again])
   }
 
   #newReading(): Reading {
@@ -200,24 +253,46 @@ export class Loading {
   async #look(): Promise<void> {
     if (this.#looking || this.#closed) return
     this.#looking = true
-    do {
+    let isWorking = true
+    while ((!this.#view.complete || isWorking) && !this.#closed) {
       await this.#step()
+      isWorking = this.#view.complete && this.#work()
       this.#reportSometimes()
       await turn()
-    } while (!this.#view.complete && !this.#closed)
-    this.#looking = false
-    if (this.#closed) {
-      this.#search?.close()
-      return
     }
-    this.#sort()
-    this.#reportSometimes()
+    this.#looking = false
+    if (this.#closed) this.#search?.close()
+    else this.#reportSometimes()
   }
 
-  #sort(): void {
-    if (!this.#sorting || this.#sorted || this.#phase === "reading") return
-    this.#sorted = sorted(this.#index, this.#view, this.#sorting)
-    this.#view.number = ++views
+  /**
+   * Sorts, and makes charts, for some time. Returns whether there is more to do now: not while the
+   * capture is read, which goes on.
+   */
+  #work(): boolean {
+    const rows = this.#view.length
+    const isSettled = !this.#isReading
+    const canSort = isSettled || this.#isUpToDate
+    const sorting = this.#sorting
+    if (sorting && canSort) {
+      const found = this.#sort.step(this.#view, rows, isSettled, () =>
+        sorted(this.#index, this.#view, sorting),
+      )
+      if (found) this.#showSorted(found)
+      else if (this.#sort.isRunning) return true
+    }
+    const view = this.#view
+    const charts = this.#chart.step(view, rows, isSettled, () => chartsOf(this.#index, view))
+    this.#charts = charts ?? this.#charts
+    return canSort && this.#chart.isRunning
+  }
+
+  #showSorted(rows: Uint32Array): void {
+    // Only what was sorted before may be in use.
+    if (this.#sorted) this.#order++
+    else this.#view.number = ++views
+    this.#sorted = rows
+    this.#reportedAt = 0
   }
 
   /** Tests some rows. If the filter fails, all rows are shown, and other filters can follow. */
@@ -243,20 +318,25 @@ export class Loading {
   }
 
   #reportSometimes(): void {
+    const isSettled = !this.#isReading && !this.#looking
+    if (isSettled || performance.now() - this.#reportedAt >= STATE_MILLISECONDS) this.#reportNow()
+  }
+
+  #reportNow(): void {
     if (this.#closed) return
     const now = performance.now()
-    const settled = this.#phase !== "reading" && !this.#looking
-    if (!settled && now - this.#reportedAt < STATE_MILLISECONDS) return
     this.#reportedAt = now
-    const charts = settled || now - this.#charted > CHARTS_MILLISECONDS
-    if (charts) this.#charted = now
+    const charts = this.#charts
+    this.#charts = undefined
     this.#report({
       capture: this.#capture,
       phase: this.#phase,
       failure: this.#failure,
+      followed: this.#growing !== undefined,
+      ending: this.#growing?.ending,
       bytes: sizeOf(this.#unpacked),
       bytesRead: this.#first?.bytesRead ?? 0,
-      milliseconds: this.#phase === "reading" ? now - this.#started : this.#milliseconds,
+      milliseconds: this.#isReading ? now - this.#started : this.#milliseconds,
       rows: this.#index.rows,
       messages: this.#index.messages,
       plainBytes: this.#index.totalPlainBytes,
@@ -269,18 +349,69 @@ export class Loading {
       connectionCount: this.#index.connectionCount,
       view: {
         number: this.#view.number,
+        order: this.#order,
         filter: this.#view.filter,
         rows: this.#view.length,
         filtering: !this.#view.complete,
         searchedBytes: this.#view.complete ? undefined : this.#search?.bytesRead,
         mistake: this.#mistake,
       },
-      charts: charts ? chartsOf(this.#index, this.#view) : undefined,
+      charts,
     })
   }
 }
 
-const sizeOf = (files: readonly Blob[]): number => files.reduce((sum, { size }) => sum + size, 0)
+/** Work on the rows of a view, which is done again when there are more. */
+class Repeated<Result> {
+  #view: View | undefined
+  #rows = -1
+  #work: Stepped<Result> | undefined
+  #began = Number.NEGATIVE_INFINITY
+  #milliseconds = 0
+
+  /** Whether the last step was up to date. */
+  isDone = false
+
+  get isRunning(): boolean {
+    return this.#work !== undefined
+  }
+
+  forget(): void {
+    this.#view = undefined
+    this.#work = undefined
+  }
+
+  /**
+   * Works for some time, if rows have come since it was done, and it is time to do it again, or the
+   * rows are settled. Returns the result when there is one.
+   */
+  step(view: View, rows: number, isSettled: boolean, begin: () => Stepped<Result>) {
+    if (view !== this.#view) {
+      this.forget()
+      this.#view = view
+      this.#rows = -1
+      this.#began = Number.NEGATIVE_INFINITY
+    }
+    const now = performance.now()
+    const pause = Math.max(REPEAT_MILLISECONDS, REPEAT_TIMES * this.#milliseconds)
+    this.isDone = !this.#work && this.#rows === rows
+    if (this.isDone || (!this.#work && !isSettled && now - this.#began < pause)) return undefined
+    if (!this.#work) {
+      this.#work = begin()
+      this.#rows = rows
+      this.#began = now
+      this.#milliseconds = 0
+    }
+    const [result] = advance(this.#work, STEP_MILLISECONDS) ?? []
+    this.#milliseconds += performance.now() - now
+    if (result === undefined) return undefined
+    this.#work = undefined
+    this.isDone = true
+    return result
+  }
+}
+
+const sizeOf = (files: readonly Source[]): number => files.reduce((sum, { size }) => sum + size, 0)
 
 /** Returns a file without the compression of gzip, which cannot be read from the middle. */
 async function unpacked(file: Blob): Promise<Blob> {
@@ -293,6 +424,9 @@ async function unpacked(file: Blob): Promise<Blob> {
     throw new Error("the gzip data is damaged, cut off, or followed by something else")
   }
 }
+
+const sleep = (milliseconds: number): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, milliseconds))
 
 /** Lets queued messages be handled. */
 function turn(): Promise<void> {

@@ -3,16 +3,17 @@ import workerSource from "inspector-worker"
 import { filterHelp } from "../capture/filter/filter.js"
 import { refusedText, unreadText } from "../capture/summary.js"
 import { DICTIONARY_MAX_BYTES } from "../codec/wire.js"
+import { chooseGrowing } from "./choose-growing.js"
 import { Client } from "./client.js"
 import { ConnectionList } from "./connections.js"
 import { DetailPane, type Look } from "./details.js"
 import { byId, setText, setTitle } from "./dom.js"
 import { listenForDrops } from "./drop.js"
-import { embeddedFile } from "./embedded.js"
+import { embeddedFiles, servedRecording } from "./embedded.js"
 import { bytes, count, duration, plural, ratio } from "./format.js"
 import { Overview } from "./overview.js"
 import { listenForPastes } from "./paste.js"
-import type { Bytes, Saved, State } from "./protocol.js"
+import type { Bytes, Followed, Saved, State } from "./protocol.js"
 import sample from "./sample.pcap"
 import { Splitter } from "./splitter.js"
 import { Table } from "./table.js"
@@ -28,7 +29,7 @@ const client = new Client(workerSource, show, (reason) => {
 const filterBox = byId<HTMLInputElement>("filter")
 const overview = new Overview()
 
-let files: readonly File[] = []
+let files: readonly File[] | Followed = []
 /** Counts the captures, to ignore reports about an earlier one. */
 let captures = 0
 let dictionary: { name: string; bytes: Uint8Array } | undefined
@@ -42,6 +43,7 @@ const connections = new ConnectionList(byId("connections"), {
 
 const table = new Table(byId("table"), byId("names"), byId("spacer"), byId("rows"), {
   fetch: (view, from, count) => client.call("rows", view, from, count),
+  place: (view, row) => client.call("place", view, row),
   onSelect: () => detailsOpen && openSoon(),
   onOpen: openDetails,
   onSort: (sorting) => void client.call("sort", sorting),
@@ -54,9 +56,9 @@ const details = new DetailPane(byId("title"), byId("facts"), byId("parts"), {
 })
 
 /** Opens a capture; several files are read as one. */
-function open(capture: readonly File[]): void {
+function open(capture: readonly File[] | Followed): void {
   // The first capture is shown as the address of the page says.
-  filterBox.value = files.length > 0 ? "" : filterOfAddress()
+  filterBox.value = captures > 0 ? "" : filterOfAddress()
   writeAddress()
   files = capture
   state = undefined
@@ -64,12 +66,14 @@ function open(capture: readonly File[]): void {
   closeDetails()
   setText(byId("name"), nameOf(files))
   setTitle(`${nameOf(files)} – zeromq-lz4 inspector`)
-  document.body.dataset.phase = "reading"
+  document.body.dataset.phase = "id" in capture ? "live" : "reading"
   void client.call("open", ++captures, capture, dictionary?.bytes, filterBox.value)
   table.focus()
 }
 
-function nameOf([first, ...others]: readonly File[]): string {
+function nameOf(capture: readonly File[] | Followed): string {
+  if ("id" in capture) return capture.name
+  const [first, ...others] = capture
   return `${first?.name}${others.length > 0 ? ` and ${count(others.length)} more` : ""}`
 }
 
@@ -81,15 +85,21 @@ function show(newest: State): void {
   setText(byId("failure"), newest.failure ?? "")
   setText(byId("summary"), summaryOf(newest))
   byId("summary").title = others(newest).join("\n")
+  setText(byId("live"), liveOf(newest))
+  byId("live").title = newest.ending ?? ""
+  setText(byId("cancel"), phase === "live" ? "Stop" : "Cancel")
   setText(byId("progress-text"), progressOf(newest))
+  // Nobody wants to hear every number of what goes on.
+  for (const id of ["progress-text", "matches"])
+    byId(id).ariaLive = phase === "live" ? "off" : "polite"
   byId<HTMLProgressElement>("progress").value = newest.bytes ? newest.bytesRead / newest.bytes : 1
   setText(byId("matches"), matchesOf(newest))
   setText(byId("mistake"), view.mistake ?? "")
   filterBox.setAttribute("aria-invalid", String(view.mistake !== undefined))
-  byId("none").hidden = view.rows > 0 || view.filtering || /reading|failed/.test(phase)
+  byId("none").hidden = view.rows > 0 || view.filtering || /reading|live|failed/.test(phase)
   setText(byId("none"), newest.rows ? "No row matches the filter." : nothing(newest))
   connections.show(newest.connections, newest.connectionCount, chosenConnection(view.filter))
-  table.show(view.number, view.rows)
+  table.show(view, newest.followed)
   if (charts) overview.show(charts)
 }
 
@@ -122,9 +132,17 @@ function summaryOf(state: State): string {
   ].join(" · ")
 }
 
+/** Says whether a recording in progress goes on. */
+function liveOf({ phase, followed, ending }: State): string {
+  if (!followed) return ""
+  return phase === "live" ? "Live" : `Ended${ending === undefined ? "" : `: ${ending}`}`
+}
+
 function progressOf({ phase, bytes: size, bytesRead, messages, milliseconds }: State): string {
   const percent = size ? Math.floor((100 * bytesRead) / size) : 100
   switch (phase) {
+    case "live":
+      return bytesRead < size ? `${bytes(bytesRead)} of ${bytes(size)}` : bytes(size)
     case "reading":
       return `${percent} % · ${bytes(bytesRead)} of ${bytes(size)} · ${plural(messages, "message")}`
     case "cancelled":
@@ -156,7 +174,7 @@ let filterTimer = 0
 function setFilter(text: string): void {
   filterBox.value = text
   writeAddress()
-  if (files.length > 0) void client.call("filter", text)
+  if (captures > 0) void client.call("filter", text)
 }
 
 // The address of the page has the filter, so that a link can have one.
@@ -196,7 +214,7 @@ const COPY_MAX_BYTES = 16 << 20
 
 async function saveRows(form: Saved, extension: string): Promise<void> {
   // Another capture may be open when these are ready.
-  const name = `${files[0]?.name}.${extension}`
+  const name = `${"id" in files ? files.name : files[0]?.name}.${extension}`
   save(await client.call("save", form), name)
 }
 
@@ -290,6 +308,20 @@ for (const button of document.querySelectorAll(".load-sample"))
 byId("cancel").addEventListener("click", () => client.call("cancel"))
 listenForDrops(document.body, open)
 
+/** Counts the recordings in progress that were opened. */
+let recordings = 0
+
+for (const button of document.querySelectorAll(".follow"))
+  button.addEventListener("click", async () => {
+    setText(byId("follow-mistake"), "")
+    try {
+      const handle = await chooseGrowing()
+      if (handle) open({ id: ++recordings, name: handle.name, handle })
+    } catch (error) {
+      setText(byId("follow-mistake"), (error as Error).message)
+    }
+  })
+
 const dictionaryInput = byId<HTMLInputElement>("dictionary")
 dictionaryInput.addEventListener("change", () => {
   const [chosen] = dictionaryInput.files ?? []
@@ -314,7 +346,7 @@ function setDictionary(given: typeof dictionary): void {
   dictionary = given
   setText(byId("dictionary-name"), given ? `${given.name}, ${bytes(given.bytes.length)}` : "none")
   byId("no-dictionary").hidden = !given
-  if (files.length > 0) open(files)
+  if (captures > 0) open(files)
 }
 
 listenForPastes((text) => client.call("decode", text, dictionary?.bytes))
@@ -332,10 +364,17 @@ document.addEventListener("keydown", (event) => {
 })
 
 async function openEmbedded(): Promise<void> {
-  const given = embeddedFile(byId("capture-dictionary"))
+  const recording = servedRecording(byId("recording"))
+  if (recording) {
+    setText(byId("privacy"), "Nothing leaves this computer")
+    byId("privacy").title =
+      "The policy of this page only allows requests to the program that serves it"
+  }
+  const [given] = embeddedFiles("capture-dictionary")
   if (given) await readDictionary(given)
-  const capture = embeddedFile(byId("capture"))
-  if (capture) open([capture])
+  const capture = embeddedFiles("capture")
+  if (recording) open({ id: ++recordings, ...recording })
+  else if (capture.length > 0) open(capture)
 }
 
 void openEmbedded()

@@ -3,6 +3,7 @@ import type { CaptureConnection, CapturePart } from "../capture/events.js"
 import { decodeFrames, placeOf } from "../capture/index.js"
 import { contentOf } from "../capture/streams/messages.js"
 import type { CaptureIndex } from "./capture-index.js"
+import type { Source } from "./growing-file.js"
 import { indentJson } from "./json.js"
 import { MAX_MESSAGE_BYTES } from "./limits.js"
 import type { Bytes, Details, PartDetails, Row } from "./protocol.js"
@@ -32,7 +33,7 @@ export class Opened {
     this.details = { ...details, parts: shown }
   }
 
-  static async read(index: CaptureIndex, files: readonly Blob[], row: number): Promise<Opened> {
+  static async read(index: CaptureIndex, files: readonly Source[], row: number): Promise<Opened> {
     const connection = index.connection(index.connectionId(row))
     const ranges = index.ranges(row)
     const details: Details = {
@@ -135,7 +136,7 @@ function reads(bytes: Uint8Array): PartDetails["reads"] {
 }
 
 /** Returns ranges of the files, joined. */
-async function bytesOf(files: readonly Blob[], ranges: readonly number[]): Promise<Uint8Array> {
+async function bytesOf(files: readonly Source[], ranges: readonly number[]): Promise<Uint8Array> {
   const runs: Blob[] = []
   for (let i = 0; i < ranges.length; i += 2) {
     const { file, offset } = placeOf(ranges[i]!)

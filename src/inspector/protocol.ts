@@ -50,7 +50,17 @@ export interface ShownConnection extends ConnectionSummary {
   sides: Record<Side, ShownSide>
 }
 
-export type Phase = "reading" | "done" | "cancelled" | "failed"
+/** "live" while a recording in progress is followed; all that there is may have been read. */
+export type Phase = "reading" | "live" | "done" | "cancelled" | "failed"
+
+/** A recording in progress: served beside the page, or a file that was chosen in it. */
+export interface Followed {
+  /** A number that is unique among them: a recording that is opened again is not read again. */
+  id: number
+  name: string
+  url?: string
+  handle?: FileSystemFileHandle
+}
 
 /** A report of the worker, posted a few times a second while something changes. */
 export interface State {
@@ -59,6 +69,10 @@ export interface State {
   phase: Phase
   /** The reason, if `phase` is "failed". */
   failure: string | undefined
+  /** Whether it is, or was, a recording in progress. */
+  followed: boolean
+  /** The reason if such a recording ended before its end. */
+  ending: string | undefined
   bytes: number
   bytesRead: number
   milliseconds: number
@@ -87,6 +101,8 @@ export const MAX_CONNECTIONS = 500
 export interface ViewState {
   /** A number that is unique among the views of all captures. */
   number: number
+  /** Counts how often the rows were sorted again, because others had come. */
+  order: number
   filter: string
   rows: number
   /** Whether rows are still being filtered. */
@@ -174,10 +190,11 @@ export type Bytes = "plain" | "wire"
 export interface Calls {
   open(
     capture: number,
-    files: readonly Blob[],
+    files: readonly Blob[] | Followed,
     dictionary: Uint8Array | undefined,
     filter: string,
   ): void
+  /** Ends the reading, or what is followed. */
   cancel(): void
   filter(text: string): void
   /** Sorts the rows, once they are complete; undefined is the order of the capture. */
@@ -185,6 +202,8 @@ export interface Calls {
   /** Returns the rows that match the filter, in the order of the capture. */
   save(form: Saved): Blob
   rows(view: number, from: number, count: number): Row[]
+  /** Returns the place in a view of a row, by its number; undefined if it is not there. */
+  place(view: number, row: number): number | undefined
   /** Returns the details of a row of a view, by its index. */
   details(view: number, index: number): Details
   bytes(part: number, which: Bytes, from: number, to: number): Uint8Array

@@ -1,31 +1,36 @@
 /** Reads the files of a capture in pieces, merged by time. All readings of the same files take the same steps. */
 import type { CaptureEvent } from "../capture/events.js"
 import { CaptureReader } from "../capture/index.js"
+import { Column } from "./columns.js"
+import type { Source } from "./growing-file.js"
 import { MAX_MESSAGE_BYTES } from "./limits.js"
 
-/** Bytes to read from a file at once. */
-const READ_BYTES = 2 << 20
-/** Bytes to decode at once: LZ4 expands them up to 255 times. */
-const DECODE_BYTES = 256 << 10
+/** Bytes to read and decode at once: LZ4 expands them up to 255 times. */
+const STEP_BYTES = 256 << 10
 
 export class Reading {
-  readonly #files: readonly Blob[]
+  readonly #files: readonly Source[]
   /** How far each file was read, in bytes. */
   readonly #places: number[]
   readonly #reader: CaptureReader
-  /** Number of steps that were taken, with one that failed. */
-  steps = 0
+  /** Bytes of each step that was taken, with one that failed. A file that grows may have few at a time. */
+  readonly #steps = new Column(Uint32Array)
   /** Bytes of all files that were read. */
   bytesRead = 0
   ended = false
   /** Whether the last step failed. */
   failed = false
 
-  constructor(files: readonly Blob[], dictionary: Uint8Array | undefined) {
+  constructor(files: readonly Source[], dictionary: Uint8Array | undefined) {
     this.#files = files
     this.#places = files.map(() => 0)
     const options = { maxMessageSize: MAX_MESSAGE_BYTES, dictionary }
     this.#reader = new CaptureReader(options, files.length)
+  }
+
+  /** Number of steps that were taken. */
+  get steps(): number {
+    return this.#steps.length
   }
 
   /** Numbers of packets that are not read, by what they are; they grow with each step. */
@@ -39,45 +44,47 @@ export class Reading {
   }
 
   /** Reads the next piece, or what comes at the end. */
-  async step(take: (events: readonly CaptureEvent[]) => void): Promise<void> {
+  async step(
+    take: (events: readonly CaptureEvent[]) => void,
+    maxBytes: number = STEP_BYTES,
+  ): Promise<void> {
+    let bytes = 0
     try {
       const file = this.#reader.wanted
-      if (file !== undefined) return await this.#read(file, take)
-      take(this.#reader.end())
-      this.ended = true
+      if (file === undefined) {
+        take(this.#reader.end())
+        this.ended = true
+        return
+      }
+      const piece = await this.#read(file, maxBytes)
+      bytes = piece.length
+      this.#places[file]! += bytes
+      this.bytesRead += bytes
+      take(bytes === 0 ? this.#reader.endFile(file) : this.#reader.push(piece, file))
     } catch (error) {
       this.failed = true
       throw error
     } finally {
-      this.steps++
+      this.#steps.push(bytes)
     }
   }
 
   /**
-   * Does the same again as another reading, which has taken `until` steps, the last of which may have
-   * `failed`. What that one threw, which the page shows, is not thrown again.
+   * Takes the next step of another reading, which has taken it already. If it failed there, the page
+   * shows the error, and it is not thrown again.
    */
-  async repeat(
-    until: number,
-    failed: boolean,
-    take: (events: readonly CaptureEvent[]) => void,
-  ): Promise<void> {
+  async repeat(first: Reading, take: (events: readonly CaptureEvent[]) => void): Promise<void> {
+    const isLast = this.steps === first.steps - 1
     try {
-      await this.step(take)
+      await this.step(take, first.#steps.get(this.steps))
     } catch (error) {
-      if (!failed || this.steps < until) throw error
+      if (!first.failed || !isLast) throw error
     }
   }
 
-  async #read(file: number, take: (events: readonly CaptureEvent[]) => void): Promise<void> {
+  async #read(file: number, maxBytes: number): Promise<Uint8Array> {
     const at = this.#places[file]!
-    const piece = this.#files[file]!.slice(at, at + READ_BYTES)
-    const bytes = new Uint8Array(await piece.arrayBuffer())
-    if (bytes.length === 0) take(this.#reader.endFile(file))
-    for (let i = 0; i < bytes.length; i += DECODE_BYTES)
-      take(this.#reader.push(bytes.subarray(i, i + DECODE_BYTES), file))
-    this.#places[file] = at + bytes.length
-    this.bytesRead += bytes.length
+    return new Uint8Array(await this.#files[file]!.slice(at, at + maxBytes).arrayBuffer())
   }
 
   close(): void {

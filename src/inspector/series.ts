@@ -2,6 +2,7 @@
 import type { CaptureIndex } from "./capture-index.js"
 import type { Charts } from "./protocol.js"
 import { roundUp } from "./rounding.js"
+import type { Stepped } from "./stepped.js"
 import type { View } from "./view.js"
 
 const MAX_BINS = 200
@@ -9,14 +10,21 @@ const MIN_BINS = 20
 /** Average number of messages in a bin, so that lines do not become dots. */
 const BIN_MESSAGES = 4
 const MIN_BIN_NANOSECONDS = 1e6
+/** Rows between steps. */
+const STEP_ROWS = 4096
 
-export function chartsOf(index: CaptureIndex, view: View): Charts {
+/** Returns charts of the rows that the view has at the beginning. */
+export function* chartsOf(index: CaptureIndex, view: View): Stepped<Charts> {
+  const { length } = view
   let start = Number.POSITIVE_INFINITY
   let end = Number.NEGATIVE_INFINITY
   const plainSizes: number[] = []
   const wireSizes: number[] = []
   let timed = 0
-  for (const row of messages(index, view)) {
+  for (let place = 0; place < length; place++) {
+    if (place % STEP_ROWS === 0) yield
+    const row = view.at(place)
+    if (index.kind(row) !== "message") continue
     count(plainSizes, index.plainBytes(row))
     count(wireSizes, index.wireBytes(row))
     const time = index.time(row)
@@ -33,7 +41,10 @@ export function chartsOf(index: CaptureIndex, view: View): Charts {
   const bins = Math.floor(end / binNanoseconds) - first + 1
   const plain = new Array<number>(bins).fill(0)
   const wire = new Array<number>(bins).fill(0)
-  for (const row of messages(index, view)) {
+  for (let place = 0; place < length; place++) {
+    if (place % STEP_ROWS === 0) yield
+    const row = view.at(place)
+    if (index.kind(row) !== "message") continue
     const time = index.time(row)
     if (Number.isNaN(time)) continue
     const bin = Math.floor(time / binNanoseconds) - first
@@ -41,13 +52,6 @@ export function chartsOf(index: CaptureIndex, view: View): Charts {
     wire[bin]! += index.wireBytes(row)
   }
   return { start: first * binNanoseconds, binNanoseconds, plain, wire, plainSizes, wireSizes }
-}
-
-function* messages(index: CaptureIndex, view: View): Generator<number> {
-  for (let i = 0; i < view.length; i++) {
-    const row = view.at(i)
-    if (index.kind(row) === "message") yield row
-  }
 }
 
 function count(sizes: number[], bytes: number): void {

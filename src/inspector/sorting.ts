@@ -1,30 +1,78 @@
 /** The rows of a view in the order of a column. */
 import type { CaptureIndex } from "./capture-index.js"
 import type { Sorting } from "./protocol.js"
+import type { Stepped } from "./stepped.js"
 import type { View } from "./view.js"
 
-/** Characters of each part that are compared. */
-const COMPARED_CHARS = 64
+/** Rows between steps. */
+const STEP_ROWS = 4096
+/** Rows that are sorted at once, before they are merged. */
+const RUN_ROWS = 1024
 
-/** Returns the rows of a view, sorted. Rows that are equal keep their order. */
-export function sorted(
+type Order = (a: number, b: number) => number
+
+/**
+ * Returns the rows that a view has at the beginning, sorted. Rows that are equal keep their order.
+ * Content is compared byte by byte.
+ */
+export function* sorted(
   index: CaptureIndex,
   view: View,
   { column, descending }: Sorting,
-): Uint32Array {
-  const rows = Uint32Array.from({ length: view.length }, (_, place) => view.at(place))
-  if (column === "form" || column === "content") {
-    const texts = new Map(Array.from(rows, (row) => [row, textOf(index, row, column)]))
-    const order = (a: number, b: number) => {
-      const [one, other] = [texts.get(a)!, texts.get(b)!]
-      return one < other ? -1 : one > other ? 1 : 0
-    }
-    return rows.sort(descending ? (a, b) => order(b, a) || a - b : (a, b) => order(a, b) || a - b)
-  }
+): Stepped<Uint32Array> {
+  const rows = new Uint32Array(view.length)
   const keys = new Float64Array(index.rows)
-  for (const row of rows) keys[row] = numberOf(index, row, column)
-  const sign = descending ? -1 : 1
-  return rows.sort((a, b) => sign * (keys[a]! - keys[b]!) || a - b)
+  const key = column === "form" ? yield* ranks(index, view, rows.length) : numberOf
+  for (let place = 0; place < rows.length; place++) {
+    if (place % STEP_ROWS === 0) yield
+    const row = view.at(place)
+    rows[place] = row
+    keys[row] = key(index, row, column)
+  }
+  const ascending: Order =
+    column === "content"
+      ? (a, b) => keys[a]! - keys[b]! || index.compareContent(a, b)
+      : (a, b) => keys[a]! - keys[b]!
+  return yield* mergeSorted(rows, descending ? (a, b) => ascending(b, a) : ascending)
+}
+
+/** Returns a function for the rank of a row's form among all forms, of which there are few. */
+function* ranks(index: CaptureIndex, view: View, length: number): Stepped<typeof numberOf> {
+  const forms = new Set<string>()
+  for (let place = 0; place < length; place++) {
+    if (place % STEP_ROWS === 0) yield
+    forms.add(index.form(view.at(place)))
+  }
+  const ranks = new Map([...forms].sort().map((form, rank) => [form, rank]))
+  return (_, row) => ranks.get(index.form(row)) ?? 0
+}
+
+/** Sorts rows, the order of which decides if they are equal: a merge sort, because it can be interrupted. */
+function* mergeSorted(rows: Uint32Array, order: Order): Stepped<Uint32Array> {
+  const { length } = rows
+  for (let at = 0; at < length; at += RUN_ROWS) {
+    rows.subarray(at, at + RUN_ROWS).sort((a, b) => order(a, b) || a - b)
+    yield
+  }
+  let from: Uint32Array = rows
+  let to: Uint32Array = new Uint32Array(length)
+  for (let run = RUN_ROWS; run < length; run *= 2) {
+    for (let start = 0; start < length; start += 2 * run) {
+      const middle = Math.min(start + run, length)
+      const end = Math.min(start + 2 * run, length)
+      let left = start
+      let right = middle
+      for (let at = start; at < end; at++) {
+        if (at % STEP_ROWS === 0) yield
+        const takesLeft = left < middle && (right === end || order(from[left]!, from[right]!) <= 0)
+        to[at] = from[takesLeft ? left++ : right++]!
+      }
+    }
+    const sorted = to
+    to = from
+    from = sorted
+  }
+  return from
 }
 
 /** Rows without a value are like those with the least. */
@@ -46,13 +94,9 @@ function numberOf(index: CaptureIndex, row: number, column: Sorting["column"]): 
       return index.parts(row) ? index.wireBytes(row) : -1
     case "ratio":
       return index.kind(row) === "message" ? index.plainBytes(row) / index.wireBytes(row) || 0 : -1
+    case "content":
+      return index.contentStart(row)
     default:
       return row
   }
-}
-
-function textOf(index: CaptureIndex, row: number, column: "form" | "content"): string {
-  const { kind, forms, preview } = index.row(row)
-  if (column === "form") return kind === "error" ? kind : forms.join(" ")
-  return preview.map((piece) => piece.slice(0, COMPARED_CHARS)).join(" ")
 }

@@ -2,7 +2,7 @@
 import { COLUMNS, type ColumnName } from "../capture/rows.js"
 import { append, html, setText } from "./dom.js"
 import { bytes, count, ratio, seconds } from "./format.js"
-import type { Row, Sorting } from "./protocol.js"
+import type { Row, Sorting, ViewState } from "./protocol.js"
 import { inOneLine } from "./readable.js"
 
 /** The height in style.css. */
@@ -18,6 +18,8 @@ const KEPT_PAGES = 60
 
 interface Options {
   fetch(view: number, from: number, count: number): Promise<Row[]>
+  /** Returns the place of a row by its number. */
+  place(view: number, row: number): Promise<number | undefined>
   /** The selected row has changed. */
   onSelect(): void
   /** The selected row is to be shown in full. */
@@ -36,12 +38,15 @@ export class Table {
   readonly #pages = new Map<number, Row[] | undefined>()
   readonly #lines: HTMLElement[] = []
   #view = 0
+  #order = 0
   #rows = 0
   /** Pixels above the visible area, if all rows were stacked. */
   #top = 0
   /** The scrollTop that was last set, to recognise changes by the scrollbar. */
   #scrolled = 0
   #selected = -1
+  /** The number of the selected row, once it is known. */
+  #selectedRow: number | undefined
   #frame = 0
 
   /**
@@ -103,13 +108,23 @@ export class Table {
     return this.#selected
   }
 
-  /** Shows more rows, or other ones if `view` has changed. */
-  show(view: number, rows: number): void {
-    if (view !== this.#view) {
-      this.#view = view
+  /**
+   * Shows more rows, or other ones if the view has changed, or the same in another order.
+   *
+   * @param follows whether the end stays in sight if it was, unless the rows are sorted.
+   */
+  show({ number, order, rows }: ViewState, follows: boolean): void {
+    const wasAtEnd = this.#top + this.#sight >= this.#height
+    if (number !== this.#view) {
+      this.#view = number
+      this.#order = order
       this.#pages.clear()
       this.#selected = -1
       this.#top = 0
+    } else if (order !== this.#order) {
+      this.#order = order
+      this.#pages.clear()
+      void this.#findSelected()
     } else if (rows !== this.#rows) {
       // The last page was fetched before it was complete.
       this.#pages.delete(Math.floor(this.#rows / PAGE_ROWS))
@@ -118,11 +133,22 @@ export class Table {
     // The header row counts.
     this.#grid.setAttribute("aria-rowcount", String(rows + 1))
     this.#spacer.style.height = `${Math.min(this.#height, MAX_HEIGHT)}px`
-    this.#scrollTo(this.#top)
+    this.#scrollTo(follows && wasAtEnd && !this.#sorting ? this.#height : this.#top)
+  }
+
+  /** Moves the selection to where its row is now. */
+  async #findSelected(): Promise<void> {
+    const row = this.#selectedRow
+    if (this.#selected < 0 || row === undefined) return
+    const place = await this.#options.place(this.#view, row)
+    if (place === undefined || row !== this.#selectedRow) return
+    this.#selected = place
+    this.#draw()
   }
 
   select(place: number): void {
     if (this.#rows === 0) return
+    this.#selectedRow = undefined
     this.#selected = Math.max(0, Math.min(place, this.#rows - 1))
     this.reveal()
     this.#draw()
@@ -225,7 +251,9 @@ export class Table {
     while (this.#lines.length > shown) this.#lines.pop()!.remove()
     for (const [i, line] of this.#lines.entries()) {
       const place = first + i
-      fillLine(line, place, this.#row(place), place === this.#selected)
+      const row = this.#row(place)
+      fillLine(line, place, row, place === this.#selected)
+      if (place === this.#selected) this.#selectedRow ??= row?.number
     }
     // Whole pixels, because text would blur otherwise.
     this.#window.style.transform = `translateY(${-Math.round(this.#top - first * ROW_HEIGHT)}px)`

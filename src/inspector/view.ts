@@ -51,6 +51,19 @@ export class View {
     return this.#wanted ? this.#rows.get(place) : place
   }
 
+  /** Returns the place of a row of the capture; undefined if it is not in the view. */
+  placeOf(row: number): number | undefined {
+    if (!this.#wanted) return row < this.#seen ? row : undefined
+    let low = 0
+    let high = this.#rows.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (this.#rows.get(middle) < row) low = middle + 1
+      else high = middle
+    }
+    return low < this.#rows.length && this.#rows.get(low) === row ? low : undefined
+  }
+
   /** Tests some of the new rows, up to one that needs its event. */
   step(milliseconds: number = STEP_MILLISECONDS): void {
     if (!this.#wanted) {

@@ -1,9 +1,12 @@
 /** The page's worker: reads a capture, and answers the page's calls. */
 import { decodeText } from "./decode-text.js"
+import { follow } from "./follow.js"
+import type { GrowingFile } from "./growing-file.js"
 import { Loading } from "./loading.js"
-import type { Calls, Reply, Request, State } from "./protocol.js"
+import type { Calls, Followed, Reply, Request, State } from "./protocol.js"
 
 let loading: Loading | undefined
+let followed: { id: number; file: GrowingFile } | undefined
 
 const current = (): Loading => {
   if (!loading) throw new Error("No capture is open.")
@@ -13,7 +16,9 @@ const current = (): Loading => {
 const calls: { [Name in keyof Calls]: (...args: Parameters<Calls[Name]>) => unknown } = {
   open(capture, files, dictionary, filter) {
     loading?.close()
-    loading = new Loading(capture, files, dictionary, (state: State) => reply({ state }))
+    const sources = "id" in files ? [fileOf(files)] : files
+    if (!("id" in files)) endFollowed()
+    loading = new Loading(capture, sources, dictionary, (state: State) => reply({ state }))
     loading.filter(filter)
     void loading.run()
   },
@@ -22,11 +27,26 @@ const calls: { [Name in keyof Calls]: (...args: Parameters<Calls[Name]>) => unkn
   sort: (sorting) => current().sort(sorting),
   save: (form) => current().save(form),
   rows: (view, from, count) => current().rows(view, from, count),
+  place: (view, row) => current().place(view, row),
   details: (view, place) => current().details(view, place),
   bytes: (part, which, from, to) => current().opened.bytes(part, which, from, to),
   json: (part, characters) => current().opened.json(part, characters),
   decode: decodeText,
   download: (part, which) => current().opened.blob(part, which),
+}
+
+/** Returns what has come of a recording in progress, which is opened again with another dictionary. */
+function fileOf(recording: Followed): GrowingFile {
+  if (followed?.id !== recording.id) {
+    endFollowed()
+    followed = { id: recording.id, file: follow(recording) }
+  }
+  return followed.file
+}
+
+function endFollowed(): void {
+  followed?.file.end()
+  followed = undefined
 }
 
 self.onmessage = async ({ data: { id, call, args } }: MessageEvent<Request>) => {

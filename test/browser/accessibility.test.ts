@@ -1,17 +1,15 @@
 /** The inspector page for people who use a keyboard, a screen reader, a large font or a phone. */
-import { readFileSync, writeFileSync } from "node:fs"
-import { createRequire } from "node:module"
+import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import type { AxeResults } from "axe-core"
 import type { Browser } from "playwright-core"
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
 import { conversation, framesOf, pcapFile } from "../support/capture-files.js"
 import { root, temporaryDirectory } from "../support/packed.js"
 import { handshake, message } from "../support/zmtp.js"
+import { accessibilityMistakes } from "./accessibility.js"
 import { Inspector } from "./inspector-page.js"
 import { launch } from "./site.js"
 
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
 const sample = join(root, "src/inspector/sample.pcap")
 const directory = temporaryDirectory()
 const inDirectory = (name: string) => join(directory.path, name)
@@ -27,33 +25,12 @@ afterAll(async () => {
   directory[Symbol.dispose]()
 })
 
-const WIDTHS = [320, 600, 900, 901, 1600]
-/** The widths at which axe-core looks at the page, which takes a second. */
-const LOOKED_AT = [320, 1600]
-
-/** Returns what axe-core finds wrong, and whether the page is wider than the window. */
-async function mistakes(state: string): Promise<string[]> {
-  const { page } = inspector
-  const found: string[] = []
-  for (const width of WIDTHS) {
-    await page.setViewportSize({ width, height: 720 })
-    const wide = await page.evaluate(() => document.documentElement.scrollWidth)
-    if (wide > width) found.push(`${state}, ${width} px: it is ${wide} px wide`)
-    if (!LOOKED_AT.includes(width)) continue
-    const { violations } = (await page.evaluate("axe.run(document)")) as AxeResults
-    for (const { id, nodes } of violations)
-      found.push(
-        `${state}, ${width} px: ${id}: ${nodes.map(({ html, failureSummary }) => html.slice(0, 200) + failureSummary).join(" | ")}`,
-      )
-  }
-  return found
-}
+const mistakes = (state: string) => accessibilityMistakes(inspector, state)
 
 describe.each(["light", "dark"] as const)("in %s colours", (colorScheme) => {
   test("every state of the page is accessible, from 320 to 1600 px", async () => {
     inspector = await Inspector.open(browser, { colorScheme })
     const { page } = inspector
-    await page.evaluate(axe)
     const found = await mistakes("empty")
     await page.locator(".open-paste").click()
     await page.locator("#paste-text").fill("4c 5a")

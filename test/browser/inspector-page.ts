@@ -11,9 +11,13 @@ export const pageFile = `${root}dist/inspector.html`
 export interface InspectorOptions {
   /** A page to open instead of the built one. */
   file?: string
+  /** The address of a page that is served, to which the browser is not offline. */
+  url?: string
   colorScheme?: "light" | "dark"
   /** The part of its address from "#" on. */
   hash?: string
+  /** Runs in the page before its own scripts. */
+  before?: () => void
 }
 
 export class Inspector {
@@ -31,15 +35,16 @@ export class Inspector {
   }
 
   static async open(browser: Browser, options: InspectorOptions = {}): Promise<Inspector> {
-    const { file = pageFile, colorScheme = "light", hash = "" } = options
+    const { file = pageFile, url, colorScheme = "light", hash = "", before } = options
     const context = await browser.newContext({
       viewport: { width: 1366, height: 768 },
       colorScheme,
-      offline: true,
+      offline: url === undefined,
     })
     context.setDefaultTimeout(WAIT_MS)
     const inspector = new Inspector(await context.newPage())
-    await inspector.page.goto(pathToFileURL(file).href + hash)
+    if (before) await inspector.page.addInitScript(before)
+    await inspector.page.goto((url ?? pathToFileURL(file).href) + hash)
     return inspector
   }
 

@@ -651,6 +651,16 @@ test("a capture embedded in the page is opened at once", async () => {
   expect((await inspector.rows()).length).toBeGreaterThan(10)
 })
 
+test("captures embedded in the page are read as one", async () => {
+  const page = inDirectory("several.html")
+  const inspect = [join(root, "dist/cli/main.js"), "inspect", "--html", page]
+  execFileSync(process.execPath, [...inspect, sample, write("copy.pcap", readFileSync(sample))])
+  await open({ file: page })
+  expect(await inspector.settled()).toBe("done")
+  expect(await inspector.text("name")).toBe("sample.pcap and 1 more")
+  expect(await inspector.text("summary")).toMatch(/^4 connections/)
+})
+
 test("a dictionary missing in the capture can be given", async () => {
   await open()
   const dictionary = ascii('{"event":"order.created","customer":"","country":"","lines":[]}')

@@ -1,6 +1,6 @@
 /** Captures that are passed on without the passwords in them. */
 import { describe, expect, test } from "vitest"
-import { withoutSecrets } from "../../src/capture/without-secrets.js"
+import { withoutSecrets as withoutSecretsIn } from "../../src/capture/without-secrets.js"
 import {
   conversation,
   type Frame,
@@ -18,6 +18,7 @@ import { eventsOf, linesOf } from "../support/captures.js"
 import { concat } from "../support/wire.js"
 import { COMMAND, frame, greeting, message, ready } from "../support/zmtp.js"
 
+const withoutSecrets = (file: Uint8Array): Uint8Array => withoutSecretsIn([file])[0] as Uint8Array
 const text = (words: string): Uint8Array => Uint8Array.from(Buffer.from(words, "latin1"))
 const short = (words: string) => concat(Uint8Array.of(words.length), text(words))
 

@@ -158,7 +158,7 @@ describe("files that were joined", () => {
   })
 
   test("stay as they are where nothing is hidden", () => {
-    expect(withoutSecrets(joined)).toEqual(joined)
+    expect(withoutSecrets([joined])).toEqual([joined])
   })
 })
 

@@ -14,7 +14,11 @@ import { indentJson } from "../../src/inspector/json.js"
 import { inOneLine, readable } from "../../src/inspector/readable.js"
 import { roundUp } from "../../src/inspector/rounding.js"
 import { chartsOf } from "../../src/inspector/series.js"
+import { advance, type Stepped } from "../../src/inspector/stepped.js"
 import { View } from "../../src/inspector/view.js"
+
+/** Returns the result of work that is not interrupted. */
+const whole = <Result>(work: Stepped<Result>) => advance(work, Number.POSITIVE_INFINITY)![0]
 
 const ascii = (text: string) => new TextEncoder().encode(text)
 const START = 1_700_000_000_000_000_000n
@@ -283,7 +287,7 @@ describe("charts", () => {
     )
     const view = new View(index, 1, "")
     view.step()
-    const charts = chartsOf(index, view)
+    const charts = whole(chartsOf(index, view))
     const sum = (numbers: number[]) => numbers.reduce((all, number) => all + number, 0)
     expect(charts.binNanoseconds).toBe(10_000_000)
     expect(charts.plain.length).toBe(124)
@@ -298,14 +302,14 @@ describe("charts", () => {
     const index = indexOf()
     const view = new View(index, 1, "")
     view.step()
-    expect(chartsOf(index, view)).toMatchObject({ plain: [], wire: [], plainSizes: [] })
+    expect(whole(chartsOf(index, view))).toMatchObject({ plain: [], wire: [], plainSizes: [] })
   })
 
   test("show sizes if the file has no times", () => {
     const index = indexOf(message(of, [part("abc")], { time: undefined }))
     const view = new View(index, 1, "")
     view.step()
-    expect(chartsOf(index, view)).toMatchObject({ plain: [], plainSizes: [0, 0, 1] })
+    expect(whole(chartsOf(index, view))).toMatchObject({ plain: [], plainSizes: [0, 0, 1] })
   })
 })
 

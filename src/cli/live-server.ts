@@ -1,0 +1,158 @@
+/** Serves the inspector page and a recording in progress to browsers on this computer. */
+import { randomBytes, timingSafeEqual } from "node:crypto"
+import type { FileHandle } from "node:fs/promises"
+import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } from "node:http"
+import type { AddressInfo } from "node:net"
+import { Readable } from "node:stream"
+import { pipeline } from "node:stream/promises"
+import { errorText } from "./bridge-report.js"
+import { InputError } from "./errors.js"
+import type { LiveRecording } from "./live-recording.js"
+
+export interface LiveServer {
+  /** The address of the page, with a secret that nobody can guess. */
+  url: string
+  /** Ends at once, in the middle of responses. */
+  close(): void
+}
+
+const HOST = "127.0.0.1"
+/** A request has no body, and is short. */
+const LIMITS = { requestTimeout: 10_000, maxHeaderSize: 8192, connectionsCheckingInterval: 5_000 }
+/** Milliseconds after which a connection that is idle, or whose peer reads nothing, is closed. */
+const IDLE_MS = 30_000
+const MAX_CONNECTIONS = 256
+const SECRET_BYTES = 16
+const CHUNK_BYTES = 1 << 18
+
+const HEADERS: OutgoingHttpHeaders = {
+  "cache-control": "no-store",
+  "content-security-policy": "frame-ancestors 'none'",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+}
+
+/**
+ * Serves `page` at the address that it returns, and the bytes of the recording, from a place on, at
+ * `recording?from=PLACE` beside it. A response has the bytes that there are; the page asks again for
+ * more. So a page that is slow, or does not read, holds nothing up.
+ *
+ * @param port 0 for one that is free.
+ * @throws InputError if it cannot be used.
+ */
+export async function serveLive(
+  page: string,
+  recording: LiveRecording,
+  port: number,
+): Promise<LiveServer> {
+  const secret = randomBytes(SECRET_BYTES).toString("base64url")
+  const { createServer } = await import("node:http")
+  const server = createServer(LIMITS, (request, response) => {
+    answer(request, response, secret, page, recording).catch(() => response.destroy())
+  })
+  server.setTimeout(IDLE_MS)
+  server.maxConnections = MAX_CONNECTIONS
+  await listen(server, port)
+  const { port: realPort } = server.address() as AddressInfo
+  return {
+    url: `http://${HOST}:${realPort}/${secret}/`,
+    close() {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}
+
+async function listen(server: Server, port: number): Promise<void> {
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject)
+      server.listen({ host: HOST, port, exclusive: true }, resolve)
+    })
+  } catch (error) {
+    throw new InputError(`cannot listen on ${HOST}:${port}: ${errorText(error)}`)
+  }
+  server.on("error", () => {}) // a connection that could not be accepted
+}
+
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  secret: string,
+  page: string,
+  recording: LiveRecording,
+): Promise<void> {
+  const { method, url = "", headers } = request
+  const [path = "", query = ""] = url.split("?")
+  const file = fileAt(path, secret)
+  // A page of another site can only get here by a name of its own that leads to this address.
+  if (!isLoopback(headers.host)) return refuse(response, 421, "this is for a browser on this host")
+  if (file === undefined) return refuse(response, 404, "there is nothing at this address")
+  if (method !== "GET" && method !== "HEAD")
+    return refuse(response, 405, "GET and HEAD are supported", { allow: "GET, HEAD" })
+  if (file === "") {
+    const body = Buffer.from(page)
+    const type = "text/html; charset=utf-8"
+    response.writeHead(200, {
+      ...HEADERS,
+      "content-type": type,
+      "content-length": body.length,
+    })
+    response.end(body)
+    return
+  }
+  const from = /^from=(\d{1,15})$/.exec(query)?.[1]
+  if (from === undefined) return refuse(response, 400, "recording takes from=PLACE")
+  const place = Number(from)
+  const { bytes, ended } = await recording.state()
+  if (place > bytes) return refuse(response, 416, `the recording has ${bytes} bytes`)
+  response.writeHead(200, {
+    ...HEADERS,
+    "content-type": "application/octet-stream",
+    "content-length": bytes - place,
+    "x-recording": ended ? "ended" : "live",
+  })
+  if (method === "HEAD") response.end()
+  else await pipeline(Readable.from(bytesOf(recording.handle, place, bytes)), response)
+}
+
+/** Returns what a path asks for: "" for the page. Undefined if it does not begin with the secret. */
+function fileAt(path: string, secret: string): "" | "recording" | undefined {
+  const expected = Buffer.from(`/${secret}/`)
+  const given = Buffer.from(path)
+  const start = given.subarray(0, expected.length)
+  if (start.length < expected.length || !timingSafeEqual(start, expected)) return undefined
+  const file = String(given.subarray(expected.length))
+  return file === "" || file === "recording" ? file : undefined
+}
+
+/** Returns whether a request names this computer. Its port may be that of a tunnel, as of SSH. */
+const isLoopback = (host = ""): boolean => /^(?:127\.0\.0\.1|localhost)(?::\d+)?$/i.test(host)
+
+function refuse(
+  response: ServerResponse,
+  status: number,
+  message: string,
+  headers: OutgoingHttpHeaders = {},
+): void {
+  // A body that was sent to no purpose is not read.
+  response.writeHead(status, {
+    ...HEADERS,
+    ...headers,
+    "content-type": "text/plain; charset=utf-8",
+    connection: "close",
+  })
+  response.end(`${message}\n`)
+}
+
+async function* bytesOf(handle: FileHandle, from: number, to: number): AsyncGenerator<Buffer> {
+  for (let at = from; at < to; ) {
+    const buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, to - at))
+    const { bytesRead } = await handle.read(buffer, 0, buffer.length, at)
+    if (bytesRead === 0) throw new Error("the file has become shorter")
+    at += bytesRead
+    yield buffer.subarray(0, bytesRead)
+  }
+}

@@ -1,0 +1,92 @@
+/** Follows a recording in progress, as long as it grows. */
+import { GrowingFile } from "./growing-file.js"
+import type { Followed } from "./protocol.js"
+
+/** Milliseconds between two looks for more bytes. */
+const POLL_MS = 100
+/** A computer that wakes up may need some attempts, and nobody answers when the program has been stopped. */
+const ATTEMPTS = 3
+/** Bytes to read at once from a file that was chosen. */
+const READ_BYTES = 4 << 20
+
+/** Reads more from a place on, into `file`. Returns whether that is all that will ever come. */
+type ReadMore = (file: GrowingFile, signal: AbortSignal) => Promise<boolean>
+
+/** A reason to give up, for the user. */
+class Ending extends Error {}
+
+/** Begins to follow a recording until it ends, or the file that is returned is ended. */
+export function follow({ name, url, handle }: Followed): GrowingFile {
+  const file = new GrowingFile(name)
+  const stop = new AbortController()
+  void (async () => {
+    while (!file.ended) await file.change()
+    stop.abort()
+  })()
+  const readMore = url === undefined ? fromHandle(handle!) : fromServer(url)
+  void run(file, readMore, stop.signal)
+  return file
+}
+
+async function run(file: GrowingFile, readMore: ReadMore, signal: AbortSignal): Promise<void> {
+  for (let failures = 0; !file.ended; ) {
+    const before = file.size
+    try {
+      if (await readMore(file, signal)) return file.end()
+      failures = 0
+    } catch (error) {
+      if (error instanceof Ending) return file.end(error.message)
+      // What had come before it counts.
+      failures = file.size > before ? 1 : failures + 1
+      if (failures === ATTEMPTS) return file.end((error as Error).message)
+    }
+    if (!file.ended) await sleep(POLL_MS)
+  }
+}
+
+/** Asks `zeromq-lz4 inspect --live`, which serves the page. */
+function fromServer(url: string): ReadMore {
+  return async (file, signal) => {
+    let response: Response
+    try {
+      response = await fetch(`${url}?from=${file.size}`, { signal, cache: "no-store" })
+    } catch {
+      throw new Error("zeromq-lz4 inspect has been stopped")
+    }
+    if (response.status === 416) throw new Ending("the file was overwritten")
+    if (!response.ok || !response.body) throw new Error(`the answer was ${response.status}`)
+    const reader = response.body.getReader()
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) break
+      file.append(value)
+    }
+    return response.headers.get("x-recording") === "ended"
+  }
+}
+
+/** Reads a file that was chosen in the page. */
+function fromHandle(handle: FileSystemFileHandle): ReadMore {
+  return async (file) => {
+    for (;;) {
+      const newest = await handle.getFile()
+      if (newest.size < file.size) throw new Ending("the file was overwritten")
+      const bytes = await bytesOf(newest.slice(file.size, file.size + READ_BYTES))
+      if (bytes.length === 0 || file.ended) return false
+      file.append(bytes)
+    }
+  }
+}
+
+/** Returns the bytes of a piece; none if the file was written to since it was looked at. */
+async function bytesOf(piece: Blob): Promise<Uint8Array> {
+  try {
+    return new Uint8Array(await piece.arrayBuffer())
+  } catch (error) {
+    if ((error as Error).name === "NotReadableError") return new Uint8Array()
+    throw error
+  }
+}
+
+const sleep = (milliseconds: number): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, milliseconds))

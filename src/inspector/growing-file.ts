@@ -1,0 +1,84 @@
+/** What has come so far of a recording in progress. */
+
+/** A file of which bytes can be read again: a Blob, or one that grows. */
+export type Source = Pick<Blob, "size" | "slice">
+
+/** Bytes that are kept in one Blob, which the browser may move to its disk. */
+const BLOCK_BYTES = 1 << 20
+
+export class GrowingFile implements Source {
+  readonly name: string
+  readonly #blocks: Blob[] = []
+  /** The bytes after the blocks. */
+  #tail = new Uint8Array(BLOCK_BYTES)
+  #tailBytes = 0
+  #ended = false
+  #ending: string | undefined
+  #waiting: (() => void)[] = []
+
+  constructor(name: string) {
+    this.name = name
+  }
+
+  get size(): number {
+    return this.#blocks.length * BLOCK_BYTES + this.#tailBytes
+  }
+
+  /** Whether no more bytes will come. */
+  get ended(): boolean {
+    return this.#ended
+  }
+
+  /** Why it has ended before its end; undefined if it has not. */
+  get ending(): string | undefined {
+    return this.#ending
+  }
+
+  append(bytes: Uint8Array): void {
+    for (let at = 0; at < bytes.length; ) {
+      const piece = bytes.subarray(at, at + BLOCK_BYTES - this.#tailBytes)
+      this.#tail.set(piece, this.#tailBytes)
+      this.#tailBytes += piece.length
+      at += piece.length
+      if (this.#tailBytes < BLOCK_BYTES) continue
+      this.#blocks.push(new Blob([this.#tail]))
+      this.#tailBytes = 0
+    }
+    this.#notify()
+  }
+
+  end(ending?: string): void {
+    if (this.#ended) return
+    this.#ended = true
+    this.#ending = ending
+    this.#notify()
+  }
+
+  slice(from = 0, to = this.size): Blob {
+    const end = Math.min(to, this.size)
+    const pieces: BlobPart[] = []
+    for (let at = from; at < end; ) {
+      const index = Math.floor(at / BLOCK_BYTES)
+      const start = index * BLOCK_BYTES
+      const stop = Math.min(end, start + BLOCK_BYTES)
+      const block = this.#blocks[index]
+      pieces.push((block ?? this.#tail).slice(at - start, stop - start))
+      at = stop
+    }
+    return new Blob(pieces)
+  }
+
+  /** Resolves with the next bytes, or at the end. */
+  change(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#ended) resolve()
+      else this.#waiting.push(resolve)
+    })
+  }
+
+  #notify(): void {
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const resolve of waiting) resolve()
+  }
+}
