@@ -39,9 +39,6 @@ const BUSY_SHARE = 0.1
 const TRIAL_SHARE = 0.01
 /** Minimum milliseconds between two probes. */
 const PROBE_MS = 15
-/** Efforts with less than this of the best predicted goodput are seldom probed. A logarithm. */
-const HOPELESS = Math.log(0.6)
-const HOPELESS_MS = 1000
 /** The predicted gain that is worth a trial, and the measured loss that ends one. Logarithms. */
 const WORTHWHILE = 0.04
 const LOSS = 0.03
@@ -49,8 +46,6 @@ const LOSS = 0.03
 const SURPRISE = 0.07
 /** The goodput below which a trial ends early. A logarithm. */
 const FAILED = Math.log(0.85)
-/** The predicted loss to another effort that ends a trial without an outcome. A logarithm. */
-const OUTDATED = 0.3
 const TRIAL_WINDOWS = 3
 /**
  * The longest trial in milliseconds. Longer ones say nothing about the effort: the receiver may
@@ -63,8 +58,7 @@ const TRIED_MAX_BYTES = 4 << 20
 const TRIAL_MS = 100
 /** Minimum milliseconds between trials of efforts that the model does not propose. */
 const CHECK_MS = 1000
-/** Minimum and maximum milliseconds for which the outcome of a trial is used. */
-const BELIEF_MIN_MS = 500
+/** Maximum milliseconds for which the outcome of a trial is used. */
 const BELIEF_MAX_MS = 2500
 const SURPRISE_MS = 8000
 /**
@@ -214,16 +208,12 @@ export class EffortController {
 
   /** Returns the effort to probe: the one observed longest ago, or the current one. */
   #mostWanted(now: number): number {
-    let best = Number.NEGATIVE_INFINITY
-    for (let i = 0; i < EFFORTS.length; i++) best = Math.max(best, this.#model.predict(i) ?? best)
     let wanted = this.#current
     let longest = PROBE_MS
     for (let i = 0; i < EFFORTS.length; i++) {
       if (i === this.#current || !this.#mayPay(i)) continue
-      const known = this.#model.estimateOf(i)
-      const age = now - (known?.at ?? Number.NEGATIVE_INFINITY)
-      const isHopeless = !known?.isFirst && (this.#model.predict(i) ?? best) < best + HOPELESS
-      if (age <= longest || (isHopeless && age < HOPELESS_MS)) continue
+      const age = now - (this.#model.estimateOf(i)?.at ?? Number.NEGATIVE_INFINITY)
+      if (age <= longest) continue
       longest = age
       wanted = i
     }
@@ -339,12 +329,6 @@ export class EffortController {
       trial.skipBytes -= writtenBytes
       return
     }
-    if (trial.wanted <= 0 && this.#isOutdated(now)) {
-      this.#trial = undefined
-      this.#chosen = trial.from
-      this.#choose(window, now)
-      return
-    }
     trial.windows++
     trial.ms += ms
     trial.bytes += writtenBytes
@@ -355,7 +339,7 @@ export class EffortController {
     this.#nextTrialAt = now + TRIAL_MS
     const isKept = gain >= trial.wanted && !(trial.isMixed && trial.wanted > 0)
     const lostMs = isKept ? 0 : Math.max(0, Math.min(trial.ms, TRIAL_MAX_MS) * (1 - Math.exp(gain)))
-    const beliefMs = Math.min(Math.max(lostMs / TRIAL_SHARE, BELIEF_MIN_MS), BELIEF_MAX_MS)
+    const beliefMs = Math.min(lostMs / TRIAL_SHARE, BELIEF_MAX_MS)
     // The network may have changed since the trial began.
     const by = gain - this.#model.gainOf(this.#chosen, trial.from)
     if (isKept ? trial.wanted > 0 : trial.wanted <= 0)
@@ -367,12 +351,6 @@ export class EffortController {
     if (isKept) this.#goodput.value = goodput
     else this.#chosen = trial.from
     this.#model.tried(this.#chosen)
-  }
-
-  /** Whether the model would no longer propose the trial, for instance because the network has changed. */
-  #isOutdated(now: number): boolean {
-    const worth = this.#model.worthOf(this.#chosen, now)
-    return EFFORTS.some((_, i) => this.#model.worthOf(i, now) > worth + OUTDATED)
   }
 
   // -- Rests -----------------------------------------------------------------------
