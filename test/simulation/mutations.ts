@@ -308,9 +308,9 @@ export const mutations: readonly Mutation[] = [
     name: "peers that speak tcp:// are sent parts",
     patches: [
       {
-        file: "src/codec/sender.ts",
-        from: 'if (this.#acceptsPlain && peerRevision === undefined) return "frames"',
-        to: "",
+        file: CONNECTION,
+        from: '    this.packing = sender.packingFor(this.peerRevision)\n    if (!this.encoding && this.packing !== "frames") {',
+        to: "    this.packing = sender.packingFor(this.peerRevision ?? 1)\n    if (!this.encoding && this.peerRevision !== undefined) {",
       },
     ],
   },
