@@ -64,7 +64,7 @@ const loopback = (other, kind, bytes, atLeast) => ({
   value: rateOver(other, ({ payload, size }) => payload === kind && size === bytes),
 })
 
-/** Returns a target for one cell of the throughput benchmark on threads, relative to tcp://. @param {"lorem" | "json"} kind @param {number} bytes @param {number} atLeast @returns {Target} */
+/** Returns a target for one cell of the throughput benchmark on threads, relative to tcp://. @param {"lorem" | "json" | "random"} kind @param {number} bytes @param {number} atLeast @returns {Target} */
 const onThreads = (kind, bytes, atLeast) => ({
   bench: "throughput",
   what: `${kind} ${sizeName(bytes)}, ${ON_THREADS}, × ${TCP}`,
@@ -76,14 +76,15 @@ const onThreads = (kind, bytes, atLeast) => ({
 const THROUGHPUT = [
   loopback(TCP, "lorem", 64, 10),
   loopback(TCP, "json", KIB, 4.5),
-  loopback(TCP, "lorem", 16 * KIB, 2.5),
+  loopback(TCP, "lorem", 16 * KIB, 3),
   loopback(TCP, "json", 16 * KIB, 3.5),
-  loopback(TCP, "random", 16 * KIB, 3),
-  loopback(TCP, "lorem", 128 * KIB, 1.2),
-  loopback(TCP, "json", 128 * KIB, 1.1),
-  loopback(TCP, "random", 128 * KIB, 1.2),
-  loopback(TCP, "json", MIB, 0.95),
-  loopback(TCP, "random", MIB, 0.95),
+  loopback(TCP, "random", 16 * KIB, 3.5),
+  loopback(TCP, "lorem", 128 * KIB, 1.5),
+  loopback(TCP, "json", 128 * KIB, 1.5),
+  loopback(TCP, "random", 128 * KIB, 1.5),
+  loopback(TCP, "json", MIB, 1.3),
+  loopback(TCP, "random", MIB, 1.3),
+  loopback(TCP, "random", 16 * MIB, 1.1),
   loopback(PYOMQ, "lorem", 64, 1.8),
   loopback(PYOMQ, "json", KIB, 1.6),
   loopback(PYOMQ, "json", 16 * KIB, 3.5),
@@ -91,6 +92,9 @@ const THROUGHPUT = [
   onThreads("lorem", 64, 5),
   onThreads("json", KIB, 2),
   onThreads("json", 128 * KIB, 0.8),
+  onThreads("random", 128 * KIB, 0.8),
+  onThreads("json", MIB, 0.8),
+  onThreads("random", MIB, 0.8),
 ]
 
 /** @param {string} link @param {(cell: { payload: string, size: number }) => boolean} applies @param {string} other */

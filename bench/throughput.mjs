@@ -37,7 +37,7 @@ const SIZES = options.quick
       lorem: [8, 64, 256, KIB, 4 * KIB, 16 * KIB, 128 * KIB, 1024 * KIB],
       // The content of smaller messages matters little.
       json: [256, KIB, 16 * KIB, 128 * KIB, 1024 * KIB],
-      random: [256, KIB, 16 * KIB, 128 * KIB, 1024 * KIB],
+      random: [256, KIB, 16 * KIB, 128 * KIB, 1024 * KIB, 16 * 1024 * KIB],
     }
 
 /** Sender and receiver. @type {Record<string, [End, End]>} */
