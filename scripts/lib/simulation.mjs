@@ -48,6 +48,11 @@ const LIMITS = [
     to: "const REFERRED_MIN_BYTES: number = (__simulation as any).limits.largeBytes ?? 65536",
   },
   {
+    file: "src/zmtp/frame-relay.ts",
+    from: /const EXTRACTED_MIN_BYTES = .+/g,
+    to: "const EXTRACTED_MIN_BYTES = (__simulation as any).limits.largeBytes ?? 65536",
+  },
+  {
     file: "src/zmtp/session.ts",
     from: /const FRAMES_MAX = .+/g,
     to: "const FRAMES_MAX = (__simulation as any).limits.operations",

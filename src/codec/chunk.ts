@@ -4,7 +4,7 @@ import { KEEPS_BYTES, LargeSlabs, SLAB_BYTES, type Slab, Slabs, SPARE_MAX } from
 
 /** Slabs of chunks that this thread writes to the network. */
 const own = new Slabs(allocate, SPARE_MAX, KEEPS_BYTES)
-const large = new LargeSlabs()
+const large = new LargeSlabs(allocate, 0, KEEPS_BYTES)
 
 /**
  * The form of messages on the wire: the bare frames of tcp://, parts with sentinels, or parts with

@@ -167,6 +167,7 @@ export class Sender {
    *
    * @param plain must be empty if the packing is "frames".
    * @param effort the compression effort, as in Settings.
+   * @param stay whether the memory of `frames` stays as it is until the chunk is released.
    */
   encode(
     frames: Uint8Array,
@@ -174,8 +175,9 @@ export class Sender {
     plain: PlainMessages = NO_MESSAGES,
     packing: Packing = "parts",
     effort: number = this.#settings.effort,
+    stay = false,
   ): Chunk {
-    if (packing === "frames") return this.#copyFrames(frames, message)
+    if (packing === "frames") return framesChunk(this.#builder, frames, message)
     const arenas = packing === "arenas"
     this.#useArenas(arenas)
     this.#useEffort(effort)
@@ -190,7 +192,7 @@ export class Sender {
       // Made now: an error later, while the chunk is being written, would lose the chunk.
       const dictionary = effort === NO_EFFORT ? undefined : this.dictionaryFrame
       builder.append(plain.bytes)
-      this.#gatherFrames(frames)
+      this.#gatherFrames(frames, stay)
       if (message) this.#gatherMessage(message)
       this.#transcode()
       const encoded = instance.wide(handle, 0) - messages
@@ -208,31 +210,6 @@ export class Sender {
       // Otherwise the next input would be taken for the rest of a body.
       const { zl_body_taken, zl_body_left } = instance.exports
       zl_body_taken(handle, zl_body_left(handle))
-      throw error
-    }
-  }
-
-  #copyFrames(frames: Uint8Array, message: readonly Uint8Array[] = NO_PARTS): Chunk {
-    const builder = this.#builder
-    builder.begin()
-    try {
-      builder.append(frames)
-      let { messages, plainBytes } = countFrames(frames)
-      if (message.length > 0) messages++
-      for (const [i, part] of message.map(fixedView).entries()) {
-        builder.append(frameHead(part, i < message.length - 1 ? MORE : 0))
-        this.#appendBody(part, true)
-        plainBytes += part.length
-      }
-      return builder.end({
-        messages,
-        plainBytes,
-        wireBytes: plainBytes,
-        dictionary: undefined,
-        packing: "frames",
-      })
-    } catch (error) {
-      builder.abandon()
       throw error
     }
   }
@@ -268,6 +245,11 @@ export class Sender {
     if (references.length === 0) return this.encode(bytes, undefined, undefined, packing, effort)
     // Every large part of a message is a reference, so what the chunk itself holds can be copied.
     return this.encode(NO_FRAMES, partsOf(chunk), undefined, packing, effort)
+  }
+
+  /** Returns a message as bare frames, whose large parts stay where they are. */
+  frame(message: readonly Uint8Array[]): Chunk {
+    return framesChunk(this.#builder, NO_FRAMES, message)
   }
 
   /** Returns the plain frames of an encoded chunk, in memory of their own. */
@@ -314,7 +296,7 @@ export class Sender {
   }
 
   /** Gathers frames. Parts that are too large, or are sent plain, are handled separately. */
-  #gatherFrames(frames: Uint8Array): void {
+  #gatherFrames(frames: Uint8Array, stay: boolean): void {
     // Searching many small frames would take longer than transcoding them.
     let left = frames.length > this.#instance.partMax ? Number.POSITIVE_INFINITY : BYPASS_FRAMES
     let from = 0
@@ -324,7 +306,7 @@ export class Sender {
       const end = start + head.bodyBytes
       if (head.bodyBytes > BYPASS_MIN_BYTES) {
         this.#gather(frames.subarray(from, at))
-        this.#gatherPart(frames.subarray(start, end), head.flags & MORE, false)
+        this.#gatherPart(frames.subarray(start, end), head.flags & MORE, stay)
         from = end
         left = Math.max(left, BYPASS_FRAMES)
       }
@@ -338,7 +320,7 @@ export class Sender {
       this.#gatherPart(fixedView(message[i] as Uint8Array), i < message.length - 1 ? MORE : 0, true)
   }
 
-  /** @param stays whether the part's memory is the caller's, and not reused by this package. */
+  /** @param stays whether the part's memory is not reused before the chunk is released. */
   #gatherPart(part: Uint8Array, more: number, stays: boolean): void {
     if (part.length > BYPASS_MIN_BYTES) {
       this.#transcode() // whether this part is compressed depends on the ones before it
@@ -374,12 +356,7 @@ export class Sender {
     const { zl_sending_plain } = instance.exports
     const headBytes = zl_sending_plain(this.#handle, head, more, ...uint64(part.length))
     this.#builder.append(instance.view(head, headBytes))
-    this.#appendBody(part, stays)
-  }
-
-  #appendBody(part: Uint8Array, stays: boolean): void {
-    if (stays && part.length >= REFERRED_MIN_BYTES) this.#builder.refer(part)
-    else this.#builder.append(part)
+    appendBody(this.#builder, part, stays)
   }
 
   /** Transcodes a part whose head was gathered last. */
@@ -424,6 +401,43 @@ export class Sender {
     this.#gatheredBytes = 0
     return this.#transcoder.run(input, length, this.#sink)
   }
+}
+
+/**
+ * Returns a chunk with `frames`, then `message`, as bare frames. The large parts of `message` stay where
+ * they are.
+ */
+export function framesChunk(
+  builder: ChunkBuilder,
+  frames: Uint8Array,
+  message: readonly Uint8Array[] = NO_PARTS,
+): Chunk {
+  builder.begin()
+  try {
+    builder.append(frames)
+    let { messages, plainBytes } = countFrames(frames)
+    if (message.length > 0) messages++
+    for (const [i, part] of message.map(fixedView).entries()) {
+      builder.append(frameHead(part, i < message.length - 1 ? MORE : 0))
+      appendBody(builder, part, true)
+      plainBytes += part.length
+    }
+    return builder.end({
+      messages,
+      plainBytes,
+      wireBytes: plainBytes,
+      dictionary: undefined,
+      packing: "frames",
+    })
+  } catch (error) {
+    builder.abandon()
+    throw error
+  }
+}
+
+function appendBody(builder: ChunkBuilder, part: Uint8Array, stays: boolean): void {
+  if (stays && part.length >= REFERRED_MIN_BYTES) builder.refer(part)
+  else builder.append(part)
 }
 
 /** Returns the message that sends a dictionary. */

@@ -1,5 +1,3 @@
-import { allocate } from "./arrays.js"
-
 /** Memory that chunks are slices of. It is reused once all of them are written. */
 export interface Slab {
   readonly bytes: Uint8Array
@@ -101,15 +99,21 @@ export class Slabs {
   }
 }
 
-/** A pool of slabs of any size, for one chunk each. */
+/** A pool that also has slabs of any larger size, for one chunk each. */
 export class LargeSlabs extends Slabs {
   readonly #spareLarge: Slab[] = []
 
-  constructor() {
-    super(allocate, 0, KEEPS_BYTES)
+  /** Number of empty slabs of larger sizes kept for reuse. */
+  get spareLarge(): number {
+    return this.#spareLarge.length
   }
 
-  /** Returns a slab of at least `bytes`. */
+  /** Removes all of these, and returns them. */
+  dropLarge(): Slab[] {
+    return this.#spareLarge.splice(0)
+  }
+
+  /** Returns a slab of at least `bytes`, which are more than a usual slab has. */
   ofAtLeast(bytes: number): Slab {
     const at = this.#spareLarge.findIndex((slab) => slab.bytes.length >= bytes)
     const [spare] = at < 0 ? [] : this.#spareLarge.splice(at, 1)
@@ -117,6 +121,7 @@ export class LargeSlabs extends Slabs {
   }
 
   override emptied(slab: Slab): boolean {
+    if (slab.bytes.length <= SLAB_BYTES) return super.emptied(slab)
     slab.used = 0
     if (slab.bytes.length > LARGE_KEPT_MAX_BYTES) return false
     return this.#spareLarge.length < LARGE_SPARE_MAX && this.#spareLarge.push(slab) > 0

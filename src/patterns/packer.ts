@@ -147,7 +147,7 @@ export class Packer {
 
   /** Returns a large message as frames, whose large parts stay where they are: `repack()` encodes it. */
   frame(message: Message): Chunk {
-    return this.encoder.encode(NO_FRAMES, message, undefined, "frames")
+    return this.encoder.frame(message)
   }
 
   /** Encodes a subscription as a message, for a peer that speaks ZMTP 3.0. */

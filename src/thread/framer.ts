@@ -1,11 +1,14 @@
-import { Chunk, type Packing } from "../codec/chunk.js"
+import { concat } from "../codec/arrays.js"
+import { Chunk, ChunkBuilder, type Packing } from "../codec/chunk.js"
 import { fixedView } from "../codec/fixed-view.js"
 import { countFrames, framesLength, writeFrames } from "../codec/frames.js"
+import { framesChunk } from "../codec/sender.js"
 import { copyShared } from "../codec/shared-copy.js"
 import type { Slab } from "../codec/slabs.js"
 import type { MessageEncoder } from "../transport/transport.js"
-import { allocateShared, SharedSlabs } from "./shared-slabs.js"
+import { SharedSlabs } from "./shared-slabs.js"
 
+const NO_FRAMES = new Uint8Array(0)
 const NO_PARTS: readonly Uint8Array[] = []
 
 /**
@@ -17,6 +20,7 @@ class Framer implements MessageEncoder {
   readonly dictionaryFrame: undefined
   /** The worker packs the messages as their peer reads them. */
   readonly packing: Packing = "frames"
+  readonly #builder = new ChunkBuilder()
 
   /** Always 0, because the worker decides which parts are sent plain. */
   plainBelow(): number {
@@ -31,46 +35,61 @@ class Framer implements MessageEncoder {
     }
     const parts = message.map(fixedView)
     const bytes = frames.length + framesLength(parts)
-    const slab = this.slabs.withRoom(bytes)
-    const start = slab?.used ?? 0
-    const memory = slab?.bytes ?? allocateShared(bytes)
-    copyShared(memory, start, frames)
-    writeFrames(memory, start + frames.length, parts)
-    if (slab) {
-      slab.used += bytes
-      slab.live++
-    }
+    const slab = this.#slabFor(bytes)
+    const start = slab.used
+    copyShared(slab.bytes, start, frames)
+    writeFrames(slab.bytes, start + frames.length, parts)
     const messages = countFrames(frames).messages + (message.length > 0 ? 1 : 0)
-    return newChunk(memory.subarray(start, start + bytes), messages, slab, start)
+    return chunkOf(slab, bytes, messages)
+  }
+
+  #slabFor(bytes: number): Slab {
+    return this.slabs.withRoom(bytes) ?? this.slabs.ofAtLeast(bytes)
+  }
+
+  /** Returns a message that has to wait. Its large parts are only copied in `toShared()`. */
+  frame(message: readonly Uint8Array[]): Chunk {
+    return framesChunk(this.#builder, NO_FRAMES, message)
   }
 
   repack(chunk: Chunk): Chunk {
     return chunk
   }
 
-  /** Returns the frames without a copy: the other thread sees the memory, which is not reused. */
+  /** Returns the frames, if possible without a copy: the other thread sees the memory, which is not reused. */
   plainFrames(chunk: Chunk): Uint8Array {
-    return chunk.bytes
+    return chunk.references.length > 0 ? concat(chunk.arrays) : chunk.bytes
   }
 
   share(): void {}
 
   close(): void {}
 
-  /** Copies a chunk, which was copied out of its slab while it was queued, back to shared memory. */
+  /** Copies a chunk that had to wait to shared memory, unless it is there. No part is detached. */
   toShared(chunk: Chunk): Chunk {
-    const copied = this.encode(chunk.bytes)
+    const { length, messages, references } = chunk
+    if (references.length === 0 && chunk.bytes.buffer instanceof SharedArrayBuffer) return chunk
+    const slab = this.#slabFor(length)
+    let at = slab.used
+    for (const piece of chunk.arrays) {
+      copyShared(slab.bytes, at, piece)
+      at += piece.length
+    }
+    const copied = chunkOf(slab, length, messages)
     chunk.release()
     return copied
   }
 }
 
-function newChunk(
-  bytes: Uint8Array,
-  messages: number,
-  slab: Slab | undefined,
-  start: number,
-): Chunk {
+/** Returns a chunk of the next bytes of a slab. */
+function chunkOf(slab: Slab, length: number, messages: number): Chunk {
+  const start = slab.used
+  slab.used += length
+  slab.live++
+  return newChunk(slab.bytes.subarray(start, slab.used), messages, slab, start)
+}
+
+function newChunk(bytes: Uint8Array, messages: number, slab: Slab, start: number): Chunk {
   // The worker counts bytes when it encodes them.
   const content = {
     messages,

@@ -1,5 +1,6 @@
 import type { Chunk } from "../codec/chunk.js"
 import type { ProtocolError } from "../codec/errors.js"
+import { MORE } from "../codec/frames.js"
 import { clockMs } from "../codec/runtime.js"
 import type { Connection } from "../transport/connection.js"
 import { Queue } from "../transport/queue.js"
@@ -16,7 +17,10 @@ import { SharedState } from "./shared-state.js"
  */
 const NOTHING: Waiting = { messages: 0, bytes: 0 }
 
-/** Frames of whole messages, in shared memory that stays reserved until the write is counted as flushed. */
+/**
+ * Frames of whole messages, in shared memory that stays reserved until the write is counted as flushed and
+ * the state no longer keeps it.
+ */
 export interface Write {
   bytes: Uint8Array
   /** The same for all connections that make this write, and for no other write. */
@@ -120,6 +124,7 @@ export class HostedConnection implements FrameRelaySink {
     const startMs = clockMs()
     const chunk = this.#encode(write)
     if (!chunk) return
+    if (chunk.references.length > 0) this.state.keepMemory()
     this.#countFlushed()
     this.#writeChunk(chunk)
     this.state.writeMs = clockMs() - startMs
@@ -140,6 +145,7 @@ export class HostedConnection implements FrameRelaySink {
 
   #writeChunk(chunk: Chunk): void {
     this.connection.write(chunk)
+    this.#freeMemory()
     this.#count()
     this.#countWaiting()
   }
@@ -155,6 +161,11 @@ export class HostedConnection implements FrameRelaySink {
     }
   }
 
+  /** The stream writes from the memory of large parts until the system has taken them. */
+  #freeMemory(): void {
+    if (this.connection.waiting.bytes === 0) this.state.freeMemory()
+  }
+
   #count(): void {
     this.state.counts = this.connection.counts
     this.state.effort = this.connection.effort
@@ -166,6 +177,7 @@ export class HostedConnection implements FrameRelaySink {
   }
 
   drained(): void {
+    this.#freeMemory()
     this.#countWaiting()
     const waiting = this.#waiting
     if (waiting) {
@@ -221,6 +233,15 @@ export class HostedConnection implements FrameRelaySink {
     this.#count()
     this.#receivedMessages += messages
     this.#receivedBytes += piece.length + frames * FRAME_WINDOW_BYTES
+    return this.#isWanted
+  }
+
+  body(flags: number, body: Buffer): boolean {
+    if (this.#isEnding) return true
+    this.#outbox.body(this.number, flags, body)
+    this.#count()
+    if (!(flags & MORE)) this.#receivedMessages++
+    this.#receivedBytes += body.length + FRAME_WINDOW_BYTES
     return this.#isWanted
   }
 

@@ -136,7 +136,9 @@ export class HostedEndpoint {
       const encoding = packing === "frames" || chosen ? undefined : connection.encoding
       const group = this.#group.includes(hosted) ? this.#group : [hosted]
       const effort = chosen ? chosen.effort : encoding?.nextEffort(group, sender)
-      chunk = sender.encode(write.bytes, undefined, undefined, packing, effort)
+      // A write of one connection keeps its memory until it is written.
+      const stays = write.number === NOT_SHARED
+      chunk = sender.encode(write.bytes, undefined, undefined, packing, effort, stays)
       encoding?.encoded(chunk)
       this.#writes.keep(write.number, { sender, packing, effort, chunk })
     }

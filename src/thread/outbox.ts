@@ -8,16 +8,17 @@ const NONE = -1
 
 /** Events for the socket thread, collected during a turn of the event loop. */
 export class Outbox {
-  readonly #send: (message: MessageFromWorker) => void
+  readonly #send: (message: MessageFromWorker, transfer: ArrayBuffer[]) => void
   readonly #slabs = new SharedSlabs()
   readonly #announced: AnnouncedSlabs
   #message: MessageFromWorker = []
+  #transfer: ArrayBuffer[] = []
   #posting = false
   /** The index of the latest run of frames, which may still grow, and the end of the run in the slab. */
   #latest = 0
   #end = NONE
 
-  constructor(send: (message: MessageFromWorker) => void) {
+  constructor(send: (message: MessageFromWorker, transfer: ArrayBuffer[]) => void) {
     this.#send = send
     this.#announced = new AnnouncedSlabs(this.#slabs, (notice) => this.#add(notice))
   }
@@ -30,6 +31,13 @@ export class Outbox {
     this.#message.push(...items)
     this.#end = NONE
     this.#postSoon()
+  }
+
+  /** Adds the large body of a frame, whose memory goes to the other thread. */
+  body(connection: number, flags: number, body: Buffer): void {
+    const memory = body.buffer as ArrayBuffer
+    this.#transfer.push(memory)
+    this.#add(fromWorker.BODY, connection, flags, memory)
   }
 
   /** Adds frames received over a connection. */
@@ -79,9 +87,11 @@ export class Outbox {
     this.#posting = false
     if (this.#message.length === 0) return
     const message = this.#message
+    const transfer = this.#transfer
     this.#message = []
+    this.#transfer = []
     this.#end = NONE
-    this.#send(message)
+    this.#send(message, transfer)
   }
 }
 

@@ -11,7 +11,7 @@ const COMMAND_BYTES = 256
 
 /**
  * The writes of a connection that were posted to its worker. Their memory is held until the worker has
- * flushed them and this thread has noticed.
+ * flushed them, no longer writes from there, and this thread has noticed.
  */
 export class PostedWrites {
   readonly #state: SharedState
@@ -24,6 +24,7 @@ export class PostedWrites {
     this.#state = state
   }
 
+  /** Whether no memory is held. */
   get isEmpty(): boolean {
     return this.#count === 0
   }
@@ -64,30 +65,35 @@ export class PostedWrites {
 
   /** Requests a notification early enough that the worker still has bytes to write until it is read. */
   wantRoom(): void {
-    this.#want((this.#count + 3) >> 2)
+    const flushed = this.#flushed
+    this.#want(flushed + ((this.#count - flushed + 3) >> 2))
   }
 
   /** Requests a notification when everything has been flushed. Returns false if it has been. */
   wantAll(): boolean {
     this.release()
-    if (this.isEmpty) return false
+    if (this.#count === this.#flushed) return false
     this.#want(this.#count)
-    return !this.isEmpty
+    return this.#count > this.#flushed
   }
 
-  /** Releases the memory of flushed writes. */
+  /** Releases the memory of flushed writes that is no longer in use. */
   release(): void {
-    const { flushed } = this.#state
-    for (; this.#released !== flushed; this.#released = (this.#released + 1) | 0) {
-      const item = this.#held?.shift()
-      if (!item) continue
-      this.#heldBytes -= bytesOf(item)
-      if (item instanceof Chunk) item.release()
-    }
+    const { freed } = this.#state
+    while (((freed - this.#released) | 0) > 0) this.#releaseFirst()
   }
 
-  /** Removes and returns all writes that were not released. */
+  #releaseFirst(): void {
+    this.#released = (this.#released + 1) | 0
+    const item = this.#held?.shift()
+    if (!item) return
+    this.#heldBytes -= bytesOf(item)
+    if (item instanceof Chunk) item.release()
+  }
+
+  /** Removes and returns all writes that were not flushed. The connection has ended. */
   takeAll(): PendingWrite[] {
+    while (this.#flushed > 0) this.#releaseFirst()
     const items = [...(this.#held ?? [])]
     this.#held = undefined
     this.#heldBytes = 0
@@ -103,7 +109,7 @@ export class PostedWrites {
     return (this.#state.flushed - this.#released) | 0
   }
 
-  /** Requests a notification when `writes` more have been flushed. */
+  /** Requests a notification when the first `writes` that are held have been flushed. */
   #want(writes: number): void {
     this.#state.want((this.#released + writes) | 0)
     this.release() // they may have been flushed before the request

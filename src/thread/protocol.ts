@@ -77,8 +77,6 @@ export interface SlabNotice {
 
 export type Request =
   | SlabNotice
-  /** Like WRITE, for frames too large for a slab. */
-  | { type: "write"; connection: number; bytes: Uint8Array; number: number }
   /** The array for the cells of later open batches. */
   | { type: "cells"; cells: Int32Array }
   /** The worker starts counting what is left to write; see DepartureCells. */
@@ -123,9 +121,11 @@ export const fromWorker = {
   FRAMES: 0,
   /** connection: the wanted number of writes has been flushed. */
   FLUSHED: 1,
+  /** connection, flags, memory, which is transferred: a frame with a large body, between runs. */
+  BODY: 2,
 } as const
 
-export type MessageFromWorker = (number | SlabNotice | EventNotice)[]
+export type MessageFromWorker = (number | SlabNotice | EventNotice | ArrayBuffer)[]
 
 export interface EventNotice {
   type: "event"
@@ -137,6 +137,7 @@ export interface EventNotice {
 export interface SocketOperations {
   frames(connection: number, slab: number, start: number, length: number): void
   flushed(connection: number): void
+  body(connection: number, flags: number, memory: ArrayBuffer): void
   notice(notice: SlabNotice | EventNotice): void
 }
 
@@ -149,7 +150,8 @@ export function readFromWorker(message: MessageFromWorker, sockets: SocketOperat
     try {
       if (typeof item === "object") sockets.notice(item)
       else if (item === fromWorker.FRAMES) sockets.frames(next(), next(), next(), next())
-      else sockets.flushed(next())
+      else if (item === fromWorker.FLUSHED) sockets.flushed(next())
+      else sockets.body(next(), next(), message[at++] as ArrayBuffer)
     } catch (error) {
       throwLater(error)
     }

@@ -1,5 +1,5 @@
 import { Chunk, type Packing } from "../codec/chunk.js"
-import type { ProtocolError } from "../codec/errors.js"
+import { type ProtocolError, partDetached } from "../codec/errors.js"
 import { Queue } from "../transport/queue.js"
 import type {
   Command,
@@ -140,12 +140,14 @@ export class RemoteConnection implements PeerConnection, Sharing, ReadConnection
   }
 
   write(chunk: Chunk): void {
-    if (this.#closed) {
+    const { detached } = chunk
+    if (this.#closed || detached) {
+      if (detached) this.#fail(partDetached(detached.length))
       chunk.release()
       return
     }
     this.#writes.release()
-    const seen = chunk.bytes.buffer instanceof SharedArrayBuffer ? chunk : framer.toShared(chunk)
+    const seen = framer.toShared(chunk)
     this.#thread.write(this.number, seen)
     this.#posted(seen)
   }
@@ -238,6 +240,11 @@ export class RemoteConnection implements PeerConnection, Sharing, ReadConnection
     this.#reader.read(frames)
   }
 
+  /** Reads a frame with a large body. */
+  receivedBody(flags: number, body: Buffer): void {
+    this.#reader.read({ flags, body })
+  }
+
   framesRead(bytes: number, frames: number): void {
     this.#readBytes += bytes + frames * FRAME_WINDOW_BYTES
     if (this.#readBytes + RECEIVE_WINDOW_BYTES / 2 > this.#grantedBytes) this.#grant(this.#granted)
@@ -277,6 +284,11 @@ export class RemoteConnection implements PeerConnection, Sharing, ReadConnection
   }
 
   reject(error: ProtocolError): void {
+    this.#fail(error)
+  }
+
+  /** Ends the connection with an error. */
+  #fail(error: Error): void {
     this.#reader.discard()
     if (!this.#closed)
       this.#thread.post({ type: "reject", connection: this.number, error: toPlain(error) })

@@ -11,6 +11,15 @@ import { FrameReader, type FrameSink } from "../zmtp/frame-reader.js"
 let isReading = false
 const resumed = new Set<RemoteReader>()
 
+/** A frame whose large body has memory of its own. */
+export interface LargeFrame {
+  readonly flags: number
+  readonly body: Buffer
+}
+
+/** What arrives: a piece of some frames, or a whole large one. */
+type Piece = Uint8Array | LargeFrame
+
 /** The connection of a reader. */
 export interface ReadConnection {
   readonly sink: MessageSink | undefined
@@ -26,7 +35,7 @@ export class RemoteReader implements FrameSink {
   /** The parts received so far of an incomplete message. */
   #parts: Buffer[] | undefined
   /** Frames that the sink had no room for, and the position in the first of them. */
-  #kept: Queue<Uint8Array> | undefined
+  #kept: Queue<Piece> | undefined
   #keptAt = 0
   /** Whether the sink has no room for more. */
   #isStopped = false
@@ -50,10 +59,10 @@ export class RemoteReader implements FrameSink {
   }
 
   /** Reads a piece of the received frames. */
-  read(frames: Uint8Array): void {
+  read(piece: Piece): void {
     if (this.#isDiscarding) return
-    if (this.#kept || this.#isStopped) this.#keep(frames)
-    else this.#readAlone(frames)
+    if (this.#kept || this.#isStopped) this.#keep(piece)
+    else this.#readAlone(piece)
   }
 
   /** Stops passing on messages. */
@@ -72,16 +81,16 @@ export class RemoteReader implements FrameSink {
     while (this.#kept && !this.#isDiscarding) this.#readAlone(undefined)
   }
 
-  #keep(frames: Uint8Array): void {
+  #keep(piece: Piece): void {
     this.#kept ??= new Queue()
-    this.#kept.push(frames.slice())
+    this.#kept.push("body" in piece ? piece : piece.slice())
   }
 
   /** Reads new frames, or the kept ones, and then the kept frames of connections resumed meanwhile. */
-  #readAlone(frames: Uint8Array | undefined): void {
+  #readAlone(piece: Piece | undefined): void {
     isReading = true
     try {
-      if (frames) this.#readNew(frames)
+      if (piece) this.#readNew(piece)
       else this.#readKept()
     } catch (error) {
       this.#breakOff(error)
@@ -103,7 +112,11 @@ export class RemoteReader implements FrameSink {
     throwLater(error)
   }
 
-  #readNew(frames: Uint8Array): void {
+  #readNew(frames: Piece): void {
+    if ("body" in frames) {
+      this.#readLarge(frames)
+      return
+    }
     const used = this.#read(frames)
     if (used < frames.length && !this.#isDiscarding) this.#keep(frames.subarray(used))
   }
@@ -112,7 +125,12 @@ export class RemoteReader implements FrameSink {
     this.#isStopped = false
     const kept = this.#kept
     while (kept?.length && !this.#isStopped && !this.#isDiscarding) {
-      const frames = kept.first() as Uint8Array
+      const frames = kept.first() as Piece
+      if ("body" in frames) {
+        kept.shift()
+        this.#readLarge(frames)
+        continue
+      }
       const used = this.#read(this.#keptAt > 0 ? frames.subarray(this.#keptAt) : frames)
       this.#keptAt += used
       if (this.#keptAt < frames.length) break
@@ -128,6 +146,11 @@ export class RemoteReader implements FrameSink {
     const used = this.#frames.read(frames, 0, this)
     this.#connection.framesRead(used, this.#framesRead)
     return used
+  }
+
+  #readLarge({ flags, body }: LargeFrame): void {
+    this.#connection.framesRead(body.length, 1)
+    this.frame(flags, body)
   }
 
   head(): void {}

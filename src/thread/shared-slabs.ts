@@ -1,6 +1,6 @@
 import { outOfMemory } from "../codec/errors.js"
 import { setTimeout } from "../codec/runtime.js"
-import { type Slab, Slabs, SPARE_MAX } from "../codec/slabs.js"
+import { LargeSlabs, type Slab, SPARE_MAX } from "../codec/slabs.js"
 import type { SlabNotice } from "./protocol.js"
 
 /**
@@ -16,7 +16,7 @@ const IDLE_MS = 1000
 const KEEPS_BYTES = 8 * 1024
 
 /** Allocates memory that several threads can see. */
-export function allocateShared(bytes: number): Uint8Array {
+function allocateShared(bytes: number): Uint8Array {
   try {
     return new Uint8Array(new SharedArrayBuffer(bytes))
   } catch {
@@ -30,7 +30,7 @@ export interface SlabReader {
 }
 
 /** Slabs that other threads can see. They are identified by numbers. */
-export class SharedSlabs extends Slabs {
+export class SharedSlabs extends LargeSlabs {
   /** The readers that may know a slab. */
   readonly readers: Set<SlabReader> = new Set()
   readonly #numbers = new Map<Slab, number>()
@@ -45,6 +45,12 @@ export class SharedSlabs extends Slabs {
 
   override next(): Slab {
     const slab = super.next()
+    this.#byMemory.set(slab.bytes.buffer, slab)
+    return slab
+  }
+
+  override ofAtLeast(bytes: number): Slab {
+    const slab = super.ofAtLeast(bytes)
     this.#byMemory.set(slab.bytes.buffer, slab)
     return slab
   }
@@ -71,7 +77,7 @@ export class SharedSlabs extends Slabs {
   override emptied(slab: Slab): boolean {
     const isKept = super.emptied(slab)
     if (!isKept) this.#forget(slab)
-    else if (this.spare > SPARE_MAX && !this.#timer)
+    else if ((this.spare > SPARE_MAX || this.spareLarge > 0) && !this.#timer)
       this.#timer = setTimeout(shrink, IDLE_MS, this).unref()
     return isKept
   }
@@ -79,7 +85,7 @@ export class SharedSlabs extends Slabs {
   /** Releases slabs that have not been needed for a while. */
   shrink(): void {
     this.#timer = undefined
-    for (const slab of this.dropSpare(SPARE_MAX)) this.#forget(slab)
+    for (const slab of [...this.dropSpare(SPARE_MAX), ...this.dropLarge()]) this.#forget(slab)
   }
 
   #forget(slab: Slab): void {

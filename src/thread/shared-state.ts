@@ -6,6 +6,8 @@ const FLUSHED = 0
 const WANTED = 1
 /** Whether the connection has ended. */
 const ENDED = 2
+/** The number of flushed writes up to and with the first one whose memory is still in use, or 0. */
+const IN_USE = 3
 /** These are 32 bits each, and take the first two 64-bit fields. The counts of each direction follow. */
 const PROGRESS_FIELDS = 2
 const SENT = PROGRESS_FIELDS
@@ -51,6 +53,24 @@ export class SharedState {
   want(flushed: number): void {
     // 0 means no request. A notification one write too early does no harm.
     Atomics.store(this.#progress, WANTED, flushed || -1)
+  }
+
+  /** Keeps the memory of the next write to be counted, and of those after it, until `freeMemory()`. */
+  keepMemory(): void {
+    if (Atomics.load(this.#progress, IN_USE) === 0)
+      Atomics.store(this.#progress, IN_USE, (this.flushed + 1) | 0 || -1)
+  }
+
+  freeMemory(): void {
+    Atomics.store(this.#progress, IN_USE, 0)
+  }
+
+  /** Number of flushed writes whose memory is no longer in use, modulo 2^32. */
+  get freed(): number {
+    const { flushed } = this // read first: it is counted after its memory is kept
+    const inUse = Atomics.load(this.#progress, IN_USE)
+    const freed = (inUse - 1) | 0
+    return inUse !== 0 && ((freed - flushed) | 0) < 0 ? freed : flushed
   }
 
   /** Whether the connection has ended, so that no more writes will be flushed. */

@@ -4,6 +4,7 @@ import type { Chunk } from "../codec/chunk.js"
 import { threadError } from "../codec/errors.js"
 import { embeddedModule } from "../codec/module.js"
 import { nextTick, setTimeout } from "../codec/runtime.js"
+import type { Slab } from "../codec/slabs.js"
 import { throwLater } from "../transport/throw-later.js"
 import { framer } from "./framer.js"
 import { inheritedFlags } from "./inherited-flags.js"
@@ -187,11 +188,9 @@ export class Thread implements SocketOperations {
 
   write(connection: number, chunk: Chunk): void {
     const number = numberOf(chunk)
-    if (chunk.slab) {
-      const slab = this.#announced.numberOf(chunk.slab)
-      const { byteOffset, length } = chunk.bytes
-      this.#outbox.push(toWorker.WRITE, connection, slab, byteOffset, length, number)
-    } else this.#outbox.push({ type: "write", connection, bytes: chunk.bytes, number })
+    const slab = this.#announced.numberOf(chunk.slab as Slab)
+    const { byteOffset, length } = chunk.bytes
+    this.#outbox.push(toWorker.WRITE, connection, slab, byteOffset, length, number)
     // The worker encodes a shared chunk once, so it counts once.
     if (number === NOT_SHARED || number !== this.#latest) this.#outboxBytes += chunk.bytes.length
     this.#latest = number
@@ -237,6 +236,10 @@ export class Thread implements SocketOperations {
       this.#runsRead.set(slab, (this.#runsRead.get(slab) ?? 0) + 1)
       this.#readBytes += length
     }
+  }
+
+  body(connection: number, flags: number, memory: ArrayBuffer): void {
+    this.#connections.get(connection)?.receivedBody(flags, Buffer.from(memory))
   }
 
   flushed(connection: number): void {

@@ -24,7 +24,7 @@ const POLL_MS = 10
 const COUNT_MS = 1
 
 const port = parentPort as MessagePort
-const outbox = new Outbox((message) => port.postMessage(message))
+const outbox = new Outbox((message, transfer) => port.postMessage(message, transfer))
 const endpoints = new Map<number, HostedEndpoint>()
 const connections = new Map<number, HostedConnection>()
 /** The cells of the socket thread's open batches. */
@@ -82,9 +82,6 @@ function carryOut(request: Request): void {
       break
     case "deliver":
       endpoints.get(request.endpoint)?.deliver(request.frames)
-      break
-    case "write":
-      connections.get(request.connection)?.write(request)
       break
     default:
       connections.get(request.connection)?.carryOut(request)

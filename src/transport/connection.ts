@@ -268,6 +268,11 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
     return this.#reader.isDiscarding || this.#stopUnless(sink.frames(piece, messages, frames))
   }
 
+  body(flags: number, body: Buffer): boolean {
+    const sink = this.sink as FrameRelaySink
+    return this.#reader.isDiscarding || this.#stopUnless(sink.body(flags, body))
+  }
+
   command(name: string, data: Buffer): boolean {
     if (this.#reader.isDiscarding || name === "PONG") return true
     if (name === "PING") {

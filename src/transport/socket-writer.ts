@@ -89,11 +89,18 @@ export class SocketWriter implements Departing {
     }
   }
 
-  /** Writes a chunk with parts in the caller's memory, all of which is still there. */
+  /**
+   * Writes a chunk with parts in the caller's memory, all of which is still there. Memory that threads
+   * share cannot be detached.
+   */
   #writePieces(chunk: Chunk): void {
     const socket = this.#socket
     socket.cork()
-    for (const piece of chunk.pieces) socket.write("part" in piece ? watched(piece) : piece)
+    for (const piece of chunk.pieces) {
+      if (!("part" in piece)) socket.write(piece)
+      else if (piece.part.buffer instanceof SharedArrayBuffer) socket.write(piece.part)
+      else socket.write(watched(piece))
+    }
     socket.uncork()
   }
 

@@ -49,6 +49,11 @@ export interface FrameRelaySink extends MessageSink {
    * reading now.
    */
   frames(piece: Uint8Array, messages: number, frames: number): boolean
+  /**
+   * Takes ownership of the large body of a message's frame, whose only flag may be MORE. Its memory is
+   * its own. Returns whether the connection may go on reading now.
+   */
+  body(flags: number, body: Buffer): boolean
 }
 
 /**
@@ -138,6 +143,8 @@ export interface MessageEncoder {
     packing?: Packing,
     effort?: number,
   ): Chunk
+  /** Returns a message that has to wait as bare frames, for `repack()`. Its large parts stay where they are. */
+  frame(message: readonly Uint8Array[]): Chunk
   /** The packing of messages that are encoded before there is a peer. */
   readonly packing: Packing
   /**

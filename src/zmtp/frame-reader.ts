@@ -1,5 +1,6 @@
 import { LONG, StreamHead } from "../codec/frames.js"
 import { copyShared } from "../codec/shared-copy.js"
+import { CollectedBody } from "./collected-body.js"
 import { canShareMemory, markUntransferable } from "./untransferable.js"
 
 /**
@@ -20,14 +21,6 @@ const SLAB_LEAD = 1 / 8
 const SMALL_MAX_BYTES = 2048
 /** Bodies begin at multiples of this, so that an array of numbers of any type can view them. */
 const ALIGNMENT_BYTES = 8
-/** Minimum room for a body that arrives in pieces, and the factor by which the room grows. */
-const BODY_ROOM_BYTES = 64 * 1024
-const BODY_GROWTH = 16
-
-/** Maximum number of bytes to read at once; some systems refuse 2 GiB. */
-const LANDING_MAX_BYTES = 2 ** 30
-
-const EMPTY = Buffer.alloc(0)
 
 /** The class that Buffer.subarray() makes objects of. Its constructor takes half the time. */
 const View = (
@@ -52,8 +45,7 @@ export class FrameReader {
   readonly #head = new StreamHead()
   /** Whether the body of the frame is being collected. */
   #isInBody = false
-  #body: Buffer = EMPTY
-  #filled = 0
+  readonly #body = new CollectedBody()
   #slabBytes = SLAB_MAX_BYTES
 
   /** Whether a frame is incomplete. */
@@ -63,7 +55,7 @@ export class FrameReader {
 
   /** Bytes missing of the body that is being collected; 0 if there is none. */
   get missingBytes(): number {
-    return this.#isInBody ? this.#head.bodyBytes - this.#filled : 0
+    return this.#isInBody ? this.#body.missingBytes : 0
   }
 
   /** Size of the body that is being collected. */
@@ -72,15 +64,14 @@ export class FrameReader {
   }
 
   /** Returns where the next bytes of that body go. Call only if some are missing. */
-  room(): Buffer {
-    if (this.#filled === this.#body.length) this.#grow(this.#filled)
-    return this.#body.subarray(this.#filled, this.#filled + LANDING_MAX_BYTES)
+  bodyRoom(): Buffer {
+    return this.#body.room()
   }
 
   /** Goes on after bytes were read into the room. Returns whether to go on with the next frame now. */
   landed(bytes: number, sink: FrameSink): boolean {
-    this.#filled += bytes
-    return this.#filled < this.#head.bodyBytes || this.#finish(sink)
+    this.#body.landed(bytes)
+    return this.#body.missingBytes > 0 || this.#finish(sink)
   }
 
   /** Reads `bytes` from `start` on. Returns the position where the sink stopped, or the end. */
@@ -90,8 +81,8 @@ export class FrameReader {
     let at = start
     while (at < end) {
       if (this.#isInBody) {
-        at = this.#collect(bytes, at)
-        if (this.#filled < head.bodyBytes) return end
+        at = this.#body.collect(bytes, at)
+        if (this.#body.missingBytes > 0) return end
         if (!this.#finish(sink)) return at
         continue
       }
@@ -111,7 +102,7 @@ export class FrameReader {
       if (head.isIncomplete) return end
       sink.head(head.flags, head.bodyBytes)
       this.#isInBody = true
-      this.#filled = 0
+      this.#body.begin(head.bodyBytes)
       if (head.bodyBytes === 0 && !this.#finish(sink)) return at
     }
     return end
@@ -175,31 +166,9 @@ export class FrameReader {
     return before + read
   }
 
-  #collect(bytes: Uint8Array, at: number): number {
-    const length = this.#head.bodyBytes
-    const take = Math.min(bytes.length - at, length - this.#filled)
-    const filled = this.#filled + take
-    if (filled > this.#body.length) this.#grow(filled)
-    const whole = at === 0 && take === bytes.length
-    copyShared(this.#body, this.#filled, whole ? bytes : bytes.subarray(at, at + take))
-    this.#filled = filled
-    return at + take
-  }
-
-  /** Makes room for a body of which `filled` bytes have come: bounded by these, whatever the head declares. */
-  #grow(filled: number): void {
-    const room = Math.max(BODY_ROOM_BYTES, BODY_GROWTH * filled)
-    const larger = Buffer.allocUnsafeSlow(Math.min(this.#head.bodyBytes, room))
-    larger.set(this.#body.subarray(0, this.#filled))
-    this.#body = larger
-  }
-
   #finish(sink: FrameSink): boolean {
-    // An empty body is an object of its own, too: its receiver may transfer its memory.
-    const body = this.#head.bodyBytes === 0 ? Buffer.allocUnsafeSlow(0) : this.#body
-    this.#body = EMPTY
     this.#isInBody = false
-    return sink.frame(this.#head.flags & ~LONG, body)
+    return sink.frame(this.#head.flags & ~LONG, this.#body.take())
   }
 }
 

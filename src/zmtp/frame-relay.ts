@@ -1,13 +1,13 @@
-import { COMMAND, MORE, StreamHead } from "../codec/frames.js"
+import { COMMAND, FrameHead, LONG, LONG_HEAD_BYTES, MORE, StreamHead } from "../codec/frames.js"
+import { CollectedBody } from "./collected-body.js"
 import type { FrameSink } from "./frame-reader.js"
 
-/** Initial room for a command that arrives in pieces; it grows to four times the bytes received. */
-const COMMAND_ROOM_BYTES = 4096
-const COMMAND_GROWTH = 4
 /** Maximum bytes that are passed on at once: a large part is passed on as far as its sink has room. */
 const RELAYED_MAX_BYTES = 2 << 20
 /** Maximum number of frames that are read at once, because a few bytes can be very many. */
 const FRAMES_MAX = 4096
+/** Bodies of messages from this size on are collected, in bytes: they need not be copied again. */
+const EXTRACTED_MIN_BYTES = 64 * 1024
 
 /** A consumer of frames that passes them on to be split into messages elsewhere. */
 export interface RelaySink extends FrameSink {
@@ -18,19 +18,47 @@ export interface RelaySink extends FrameSink {
    * end. Commands go to `frame`. Returns whether to go on now.
    */
   frames(piece: Uint8Array, messages: number, frames: number): boolean
+  /**
+   * Takes ownership of the large body of a message's frame, whose memory it does not share. Returns
+   * whether to go on now.
+   */
+  body(flags: number, body: Buffer): boolean
 }
 
 /**
  * Passes on a stream of ZMTP frames (RFC.md section 3.3; ZMTP 3.1), whose heads have been checked,
- * without splitting it into messages. Commands are extracted.
+ * without splitting it into messages. Commands and large bodies are extracted.
  */
 export class FrameRelay {
   readonly #head = new StreamHead()
-  /** Bytes of the current body not yet received. */
+  readonly #nextHead = new FrameHead()
+  /** Bytes not yet received of a body that is passed on in pieces. */
   #left = 0
-  /** The bytes received so far of a command's body. */
-  #command: Buffer | undefined
-  #filled = 0
+  /** Whether the current frame is extracted, and whether its body is being collected. */
+  #isApart = false
+  #isCollecting = false
+  readonly #body = new CollectedBody()
+
+  /** Bytes missing of the body that is being collected; 0 if there is none. */
+  get missingBytes(): number {
+    return this.#isCollecting ? this.#body.missingBytes : 0
+  }
+
+  /** Size of the current body. */
+  get bodyBytes(): number {
+    return this.#head.bodyBytes
+  }
+
+  /** Returns where the next bytes of that body go, for `landed()`. Call only if some are missing. */
+  bodyRoom(): Buffer {
+    return this.#body.room()
+  }
+
+  /** Goes on after bytes were read into that room. */
+  landed(bytes: number, sink: RelaySink): void {
+    this.#body.landed(bytes)
+    if (this.#body.missingBytes === 0) this.#finish(sink)
+  }
 
   /** Reads bytes from `start` on. Returns the position where the sink stopped, or this, or the end. */
   read(all: Uint8Array, start: number, sink: RelaySink): number {
@@ -44,13 +72,22 @@ export class FrameRelay {
     let frames = 0
     let read = 0
     while (at < end && read < FRAMES_MAX) {
-      if (this.#left === 0) {
-        if (!head.isIncomplete && (bytes[at] as number) & COMMAND && at > from) {
-          if (!sink.frames(bytes.subarray(from, at), messages, frames)) return at
-          room = sink.room
-          messages = 0
-          frames = 0
-          from = at
+      if (this.#isCollecting) at = this.#body.collect(bytes, at)
+      else if (this.#left > 0) {
+        const taken = Math.min(this.#left, end - at)
+        this.#left -= taken
+        at += taken
+        if (this.#left > 0) break
+      } else {
+        if (!head.isIncomplete) {
+          this.#isApart = this.#goesApart(bytes, at)
+          if (this.#isApart && at > from) {
+            if (!sink.frames(bytes.subarray(from, at), messages, frames)) return at
+            room = sink.room
+            messages = 0
+            frames = 0
+            from = at
+          }
         }
         try {
           at = this.#readHead(bytes, at, sink)
@@ -58,20 +95,17 @@ export class FrameRelay {
           if (at > from) sink.frames(bytes.subarray(from, at), messages, frames)
           throw error
         }
-        if (head.flags & COMMAND) from = at
+        if (this.#isApart) from = at
         if (head.isIncomplete) break
         read++
-        if (!(head.flags & COMMAND)) frames++
+        if (!this.#isApart) frames++
         if (this.#left > 0) continue
-      } else {
-        at = this.#readBody(bytes, at)
-        if (this.#command !== undefined) from = at
-        if (this.#left > 0) break
       }
-      if (this.#command !== undefined) {
-        const command = this.#command
-        this.#command = undefined
-        if (!sink.frame(head.flags, command)) return at
+      if (this.#isApart) {
+        from = at
+        if (this.#body.missingBytes > 0) continue
+        if (!this.#finish(sink)) return at
+        room = sink.room
       } else if (!(head.flags & MORE)) {
         if (++messages >= room) break
       }
@@ -80,35 +114,31 @@ export class FrameRelay {
     return at
   }
 
+  /** Returns whether the frame at `at` is extracted. A large one is not if a chunk ends within its head. */
+  #goesApart(bytes: Uint8Array, at: number): boolean {
+    const flags = bytes[at] as number
+    if (flags & COMMAND) return true
+    if (!(flags & LONG) || at + LONG_HEAD_BYTES > bytes.length) return false
+    this.#nextHead.read(bytes, at)
+    return this.#nextHead.bodyBytes >= EXTRACTED_MIN_BYTES
+  }
+
   /** Reads a head, or a part of one. */
   #readHead(bytes: Uint8Array, start: number, sink: RelaySink): number {
     const at = this.#head.readNext(bytes, start)
     if (this.#head.isIncomplete) return at
     const { flags, bodyBytes } = this.#head
     sink.head(flags, bodyBytes)
-    this.#left = bodyBytes
-    if (flags & COMMAND) {
-      this.#command = Buffer.allocUnsafe(Math.min(bodyBytes, COMMAND_ROOM_BYTES))
-      this.#filled = 0
-    }
+    this.#isCollecting = this.#isApart
+    if (this.#isApart) this.#body.begin(bodyBytes)
+    else this.#left = bodyBytes
     return at
   }
 
-  /** Reads the available bytes of a body, and collects them if it is a command's. */
-  #readBody(bytes: Uint8Array, start: number): number {
-    const taken = Math.min(this.#left, bytes.length - start)
-    this.#left -= taken
-    if (this.#command !== undefined) {
-      const filled = this.#filled + taken
-      if (filled > this.#command.length) {
-        const room = Math.min(filled + this.#left, COMMAND_GROWTH * filled)
-        const larger = Buffer.allocUnsafe(room)
-        larger.set(this.#command.subarray(0, this.#filled))
-        this.#command = larger
-      }
-      this.#command.set(bytes.subarray(start, start + taken), this.#filled)
-      this.#filled = filled
-    }
-    return start + taken
+  #finish(sink: RelaySink): boolean {
+    this.#isCollecting = false
+    const body = this.#body.take()
+    const { flags } = this.#head
+    return flags & COMMAND ? sink.frame(flags, body) : sink.body(flags & MORE, body)
   }
 }

@@ -42,7 +42,7 @@ export interface SessionHandlers extends HandshakeHandlers {
 }
 
 /** A consumer of frames as they arrive, instead of whole messages. */
-export type FrameHandlers = Pick<RelaySink, "room" | "frames">
+export type FrameHandlers = Pick<RelaySink, "room" | "frames" | "body">
 
 /**
  * Maximum number of frames of traffic that are read in one call: a few bytes can be very many frames,
@@ -124,21 +124,26 @@ export class Session implements RelaySink, HandshakeHandlers {
 
   /** Bytes missing of the body that is being collected after the handshake; 0 if there is none. */
   get missingBytes(): number {
-    return this.#relay || this.secured ? 0 : this.#frames.missingBytes
+    if (this.secured) return 0
+    return (this.#relay ?? this.#frames).missingBytes
   }
 
   /** Size of the body that is being collected. */
   get bodyBytes(): number {
-    return this.#frames.bodyBytes
+    return (this.#relay ?? this.#frames).bodyBytes
   }
 
   /** Returns where the next bytes of that body go, for `landed()`. Call only if some are missing. */
   bodyRoom(): Uint8Array {
-    return this.#frames.room()
+    return (this.#relay ?? this.#frames).bodyRoom()
   }
 
   /** Goes on after decoded bytes were read into that room. */
   landed(bytes: number): void {
+    if (this.#relay) {
+      this.#relay.landed(bytes, this)
+      return
+    }
     this.#framesLeft = FRAMES_MAX
     this.#frames.landed(bytes, this)
   }
@@ -155,6 +160,10 @@ export class Session implements RelaySink, HandshakeHandlers {
 
   frames(piece: Uint8Array, messages: number, frames: number): boolean {
     return (this.#frameHandlers as FrameHandlers).frames(piece, messages, frames)
+  }
+
+  body(flags: number, body: Buffer): boolean {
+    return (this.#frameHandlers as FrameHandlers).body(flags, body)
   }
 
   /** Handles the reply to `authenticate`; undefined if there is no ZAP handler. */

@@ -252,6 +252,26 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: "memory that a thread still writes from is used again",
+    patches: [
+      {
+        file: "src/thread/posted-writes.ts",
+        from: "    const { freed } = this.#state\n",
+        to: "    const { flushed: freed } = this.#state\n",
+      },
+    ],
+  },
+  {
+    name: "frames after a large body of a thread come before it",
+    patches: [
+      {
+        file: "src/thread/outbox.ts",
+        from: "    this.#add(fromWorker.BODY, connection, flags, memory)",
+        to: "    this.#message.push(fromWorker.BODY, connection, flags, memory)\n    this.#postSoon()",
+      },
+    ],
+  },
+  {
     name: "different writes of a thread have the same number",
     patches: [
       {

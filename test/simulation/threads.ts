@@ -35,10 +35,12 @@ export class Port extends EventEmitter {
     this.#random = random
   }
 
-  postMessage(message: unknown): void {
+  postMessage(message: unknown, transfer: readonly unknown[] = []): void {
     const other = this.#other as Port
     if (this.isClosed || other.isClosed) return
     other.#arrives(copy(message))
+    const buffers = transfer.filter((one) => !(one instanceof Port))
+    structuredClone(undefined, { transfer: buffers as ArrayBuffer[] }) // which detaches them
   }
 
   #arrives(message: unknown): void {
@@ -105,8 +107,8 @@ export function threadsModule(
       loop.post(() => start(loop, parentPort, options.workerData), random.fraction())
     }
 
-    postMessage(message: unknown): void {
-      this.#port.postMessage(message)
+    postMessage(message: unknown, transfer: readonly unknown[]): void {
+      this.#port.postMessage(message, transfer)
     }
 
     unref(): void {}

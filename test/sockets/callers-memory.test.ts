@@ -9,7 +9,7 @@ import { stalledPeer } from "../support/stalled-peer.js"
 import { lz4, transports } from "../support/transports.js"
 
 const MIB = 2 ** 20
-/** With a thread, parts are copied at once. */
+/** With a thread, parts are copied when the network has room. */
 const options = { ...lz4.options, level: "none", thread: false } as const
 /** More than the system takes from a peer that does not read. */
 const large = payload("random", 16 * MIB)
@@ -64,14 +64,15 @@ test.each(gone)(
   },
 )
 
-test.each(gone)(
-  "a part whose memory is $what while it waits in the queue ends the connection that it would go to",
-  async ({ make, lose }) => {
+const waiting = gone.flatMap((one) => [false, true].map((thread) => ({ ...one, thread })))
+test.each(waiting)(
+  "a part whose memory is $what while it waits in the queue ends the connection that it would go to (thread: $thread)",
+  async ({ make, lose, thread }) => {
     const push = use(new Push({ reconnectInterval: 1 }))
     const pull = use(new Pull())
     const endpoint = await join(pull, use(new Push()), { ...lz4, options })
     const part = make(large)
-    push.connect(endpoint, options) // not connected before the next turn of the event loop
+    push.connect(endpoint, { ...options, thread }) // not connected before the next turn of the event loop
     await push.send(part)
     await push.send("afterwards")
     lose(part)

@@ -57,6 +57,10 @@ export class PlainSender implements MessageEncoder {
     return new Chunk(bytes, content, undefined, 0)
   }
 
+  frame(message: readonly Uint8Array[]): Chunk {
+    return this.encode(new Uint8Array(0), message)
+  }
+
   repack(chunk: Chunk): Chunk {
     return chunk
   }

@@ -245,7 +245,7 @@ describe("the rest of a body may be read into its room", () => {
       let at = reader.read(bytes.subarray(0, 5000), 0, sink)
       while (reader.missingBytes > 0) {
         expect(reader.missingBytes).toBe(bytes.length - at)
-        const room = reader.room()
+        const room = reader.bodyRoom()
         expect(room.length).toBeLessThanOrEqual(16 * at + 65_536)
         const length = Math.min(piece === 1 && at > 6000 ? 9999 : piece, room.length)
         room.set(bytes.subarray(at, at + length))
@@ -264,7 +264,7 @@ describe("the rest of a body may be read into its room", () => {
     sink.wanted = 1
     const reader = new FrameReader()
     const at = reader.read(bytes.subarray(0, bytes.length - 10), 0, sink)
-    reader.room().set(bytes.subarray(at))
+    reader.bodyRoom().set(bytes.subarray(at))
     expect(reader.landed(10, sink)).toBe(false)
     expect(reader.missingBytes).toBe(0)
   })

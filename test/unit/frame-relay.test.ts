@@ -33,6 +33,8 @@ class Sink implements RelaySink, FrameSink {
   messages = 0
   /** Frames of messages that began in the pieces. */
   begun = 0
+  /** Large bodies. */
+  large = 0
   stopped = false
   readonly #reader = new FrameReader()
   readonly #frames: FrameSink = {
@@ -64,6 +66,20 @@ class Sink implements RelaySink, FrameSink {
     must(!this.#reader.insideFrame, "a command comes between frames")
     this.taken.push([flags & ~LONG, text(body)])
     return this.#answer(true)
+  }
+
+  body(flags: number, body: Buffer): boolean {
+    must(!this.stopped, "nothing is passed on after a no")
+    must(!this.#reader.insideFrame, "a large body comes between frames")
+    must(body.length === body.buffer.byteLength, "a large body has memory of its own")
+    this.taken.push([flags, text(body)])
+    this.large++
+    this.begun++
+    if (!(flags & MORE)) {
+      this.messages++
+      this.room--
+    }
+    return this.#answer(this.room > 0)
   }
 
   #answer(wanted: boolean): boolean {
@@ -149,7 +165,7 @@ describe("relayed pieces give the same messages and commands, in the same order"
   test("of any sizes, in any chunks, with any room, and sinks that stop", () => {
     const size = fc.oneof(
       fc.nat(10),
-      fc.constantFrom(254, 255, 256, 2048, 4095, 4096, 4097, 8192, 70_000),
+      fc.constantFrom(254, 255, 256, 2048, 4095, 4096, 4097, 8192, 65_535, 65_536, 70_000),
       fc.nat(20_000),
     )
     fc.assert(
@@ -209,6 +225,59 @@ test("a piece of a message is passed on before the rest has arrived", () => {
     [500 - 11, 0],
     [all.length - 500, 1],
   ])
+})
+
+describe("a large body is passed on whole", () => {
+  const large = bytesOf(100_000)
+  const all = concat(
+    frame(bytesOf(5), MORE),
+    frame(large, MORE),
+    frame(bytesOf(6)),
+    frame(large),
+    frame(bytesOf(7)),
+  )
+  const taken: Taken[] = [
+    [MORE, text(bytesOf(5))],
+    [MORE, text(large)],
+    [0, text(bytesOf(6))],
+    [0, text(large)],
+    [0, text(bytesOf(7))],
+  ]
+
+  test("in pieces of any size", () => {
+    for (const piece of [1000, 64 * 1024, 99_999, all.length]) {
+      const cuts = Array.from({ length: Math.ceil(all.length / piece) }, (_, i) => i * piece)
+      const { taken: got, large: count } = relay(cutAt(all, cuts))
+      expect(got).toEqual(taken)
+      expect(count).toBe(2)
+    }
+  })
+
+  test("unless its head is cut", () => {
+    for (let cut = 1; cut < 9; cut++) {
+      const sink = relay(cutAt(all, [7 + cut]))
+      expect(sink.taken).toEqual(taken)
+      expect(sink.large).toBe(1)
+    }
+  })
+
+  test("and may be read into place", () => {
+    const sink = new Sink()
+    const relaying = new FrameRelay()
+    let at = 7 + 9 + 1000
+    relaying.read(all.subarray(0, at), 0, sink)
+    expect(relaying.bodyBytes).toBe(large.length)
+    while (relaying.missingBytes > 0) {
+      const room = relaying.bodyRoom()
+      const length = Math.min(room.length, 30_000)
+      room.set(all.subarray(at, at + length))
+      at += length
+      relaying.landed(length, sink)
+    }
+    expect(sink.taken).toEqual(taken.slice(0, 2))
+    relaying.read(all, at, sink)
+    expect(sink.taken).toEqual(taken)
+  })
 })
 
 test("of a large body, only 2 MiB are passed on before its sink is asked again", () => {
@@ -275,7 +344,13 @@ test.each([
 ])("nothing is allocated for a header alone: %s and never arrives", (_, head) => {
   const before = heldBytes()
   const relays = Array.from({ length: 200 }, () => new FrameRelay())
-  const sink: RelaySink = { room: 1, head: () => {}, frame: () => true, frames: () => true }
+  const sink: RelaySink = {
+    room: 1,
+    head: () => {},
+    frame: () => true,
+    frames: () => true,
+    body: () => true,
+  }
   for (const relaying of relays) relaying.read(concat(head, bytesOf(100)), 0, sink)
   expect(heldBytes() - before).toBeLessThan(8 * MIB)
   expect(relays).toHaveLength(200)

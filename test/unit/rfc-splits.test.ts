@@ -108,6 +108,10 @@ class Receiver implements FrameRelaySink {
     return this.message(parts)
   }
 
+  body(flags: number, body: Buffer): boolean {
+    return this.frame(flags, body)
+  }
+
   command(): boolean {
     return true
   }

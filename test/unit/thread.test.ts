@@ -30,7 +30,7 @@ import type { Connection } from "../../src/transport/connection.js"
 import type { Command, MessageSink, PendingWrite } from "../../src/transport/transport.js"
 import { eventually } from "../support/sockets.js"
 import { concat } from "../support/wire.js"
-import { COMMAND, frame, message } from "../support/zmtp.js"
+import { COMMAND, frame, MORE, message } from "../support/zmtp.js"
 
 const NO_FRAMES = new Uint8Array(0)
 const KIB = 1024
@@ -131,15 +131,18 @@ describe("framed messages", () => {
     both?.release()
   })
 
-  test("larger than a slab have their own shared memory", () => {
+  test("larger than a slab have a slab of their own, which is used again", () => {
     const large = bytesOf(SLAB_BYTES + 1)
-    const chunk = framer.encode(framesOf([bytesOf(4)]), [large])
-    expect(isShared(chunk.bytes)).toBe(true)
-    expect(chunk.slab).toBe(undefined)
-    expect(chunk.messages).toBe(2)
-    expect(chunk.bytes.buffer.byteLength).toBe(chunk.bytes.length)
-    expect(Buffer.from(chunk.bytes).equals(framesOf([bytesOf(4)], [large]))).toBe(true)
-    chunk.release()
+    const memory = new Set<ArrayBufferLike>()
+    for (let i = 0; i < 10; i++) {
+      const chunk = framer.encode(framesOf([bytesOf(4)]), [large])
+      memory.add(chunk.bytes.buffer)
+      expect(isShared(chunk.bytes)).toBe(true)
+      expect(chunk.messages).toBe(2)
+      expect(Buffer.from(chunk.bytes).equals(framesOf([bytesOf(4)], [large]))).toBe(true)
+      chunk.release()
+    }
+    expect(memory.size).toBe(1)
   })
 
   test("that waited in their own memory are copied to shared memory again", () => {
@@ -150,6 +153,22 @@ describe("framed messages", () => {
     expect(again.messages).toBe(2)
     expect(Buffer.from(again.bytes).equals(framesOf([bytesOf(5)], [bytesOf(6)]))).toBe(true)
     again.release()
+  })
+
+  test("of a message that waits have its large parts where they are, until they are written", () => {
+    const [small, large] = [bytesOf(10), bytesOf(70_000)]
+    const chunk = framer.frame([small, large, large])
+    expect(chunk.references.map(({ part }) => part.buffer)).toEqual([large.buffer, large.buffer])
+    expect(chunk.messages).toBe(1)
+    expect(Buffer.from(framer.plainFrames(chunk)).equals(message(small, large, large))).toBe(true)
+    large.fill(7)
+    const seen = framer.toShared(chunk)
+    expect(isShared(seen.bytes)).toBe(true)
+    expect(seen.messages).toBe(1)
+    expect(seen.references).toEqual([])
+    expect(Buffer.from(seen.bytes).equals(message(small, large, large))).toBe(true)
+    expect(framer.toShared(seen)).toBe(seen)
+    seen.release()
   })
 
   test("use no new memory as long as they are released", () => {
@@ -183,6 +202,25 @@ describe("slabs shared by threads", () => {
     expect(slabs.emptied(a)).toBe(true)
     expect(slabs.next()).toBe(a)
     expect(slabs.numberOf(a)).toBe(number)
+  })
+
+  test("of larger sizes are dropped too, at once if they are very large", () => {
+    const slabs = new SharedSlabs()
+    const forgotten: number[] = []
+    slabs.readers.add({ forget: (number) => forgotten.push(number) })
+    vi.useFakeTimers()
+    onTestFinished(() => {
+      vi.useRealTimers()
+    })
+    const numbers = [2, 1].map((mib) => {
+      const slab = slabs.ofAtLeast(mib * 1024 * KIB + 9)
+      const number = slabs.numberOf(slab)
+      slabs.emptied(slab)
+      return number
+    })
+    expect(forgotten).toEqual(numbers.slice(0, 1))
+    vi.advanceTimersByTime(2000)
+    expect(forgotten).toEqual(numbers)
   })
 
   test("are dropped on both sides if they were not needed for a second, and numbers are not reused", () => {
@@ -224,9 +262,12 @@ class Told {
   readonly runs: Run[] = []
   /** All events in order, as text. */
   readonly log: string[] = []
+  /** Sizes of the memory that was transferred. */
+  readonly transferred: number[] = []
 
-  take(message: MessageFromWorker): void {
+  take(message: MessageFromWorker, transfer: ArrayBuffer[]): void {
     this.posts.push(message)
+    for (const { byteLength } of transfer) this.transferred.push(byteLength)
     readFromWorker(message, {
       frames: (connection, slab, start, length) => {
         const memory = this.slabs.get(slab) as Uint8Array
@@ -236,6 +277,8 @@ class Told {
         this.log.push(`came ${connection}`)
       },
       flushed: (connection) => this.log.push(`left ${connection}`),
+      body: (connection, flags, memory) =>
+        this.log.push(`body ${connection}, flags ${flags}: ${memory.byteLength}`),
       notice: (notice) => {
         if (notice.type === "event") this.log.push(`${notice.event.type} ${notice.endpoint}`)
         else {
@@ -258,7 +301,7 @@ class Told {
 
 function outbox(): { told: Told; box: Outbox } {
   const told = new Told()
-  return { told, box: new Outbox((post) => told.take(post)) }
+  return { told, box: new Outbox((post, transfer) => told.take(post, transfer)) }
 }
 
 describe("the posts of a thread", () => {
@@ -426,6 +469,8 @@ class FakeConnection {
 
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString("latin1")
 const writeOf = (what: string): Write => ({ bytes: Buffer.from(what), number: NOT_SHARED })
+/** A write whose chunk refers to its memory. */
+const LARGE = "large"
 
 function hosted(credit = 0) {
   const { told, box } = outbox()
@@ -434,7 +479,7 @@ function hosted(credit = 0) {
   const endpoint = {
     encode: ({ bytes }: Write) => {
       if (text(bytes) === "fails") throw new Error("no memory")
-      return { bytes }
+      return { bytes, references: text(bytes) === LARGE ? [bytes] : [] }
     },
     threw: (error: unknown) => threw.push(error),
   }
@@ -593,6 +638,46 @@ describe("a connection on its thread", () => {
     expect(left).toBe(1)
   })
 
+  test("keeps the memory of a large write, and of those after it, until the network has taken it", () => {
+    const { one, network } = hosted()
+    const state = new SharedState(structuredClone(one.state.fields))
+    const during: number[] = []
+    network.write = () => during.push(state.freed)
+    network.waiting.bytes = 0
+    one.write(writeOf("1"))
+    one.write(writeOf(LARGE))
+    expect([...during, state.freed]).toEqual([1, 1, 2])
+    network.waiting.bytes = 5
+    one.write(writeOf(LARGE))
+    one.write(writeOf(LARGE))
+    one.write(writeOf("2"))
+    expect(state.flushed).toBe(5)
+    expect(state.freed).toBe(2)
+    network.waiting.bytes = 0
+    one.drained()
+    expect(state.freed).toBe(5)
+  })
+
+  test("passes on a large body with its memory, and counts it", () => {
+    const { one, told, box } = hosted(2)
+    expect(one.frames(message(bytesOf(3)), 1, 1)).toBe(true)
+    expect(one.body(MORE, bytesOf(70_000))).toBe(true)
+    expect(one.body(0, bytesOf(80_000))).toBe(false)
+    one.frames(message(bytesOf(4)), 1, 1)
+    box.post()
+    const order = ["came 7", "body 7, flags 1: 70000", "body 7, flags 0: 80000", "came 7"]
+    expect(told.log.filter((what) => !what.startsWith("slab"))).toEqual(order)
+    expect(told.transferred).toEqual([70_000, 80_000])
+  })
+
+  test("counts the bytes of large bodies in transit", () => {
+    const { one } = hosted()
+    let bytes = 0
+    do bytes += 500 * KIB
+    while (one.body(0, bytesOf(500 * KIB)))
+    expect(bytes).toBeLessThan(RECEIVE_WINDOW_BYTES + 500 * KIB)
+  })
+
   test("delivers as many messages as were granted, and continues with the next grant", () => {
     const { one, network } = hosted(10)
     expect(one.room).toBe(10)
@@ -706,7 +791,7 @@ function remote(credit = 10) {
   const state = (left: number) => {
     while (shared.flushed < left) if (shared.countFlushed()) one.writesFlushed()
   }
-  return { one, thread, sink, state }
+  return { one, thread, sink, shared, state }
 }
 
 const named = (...names: string[]): Uint8Array =>
@@ -762,6 +847,61 @@ describe("a connection on the sockets' thread", () => {
     expect(chunks.map(({ slab }) => slab !== undefined)).toEqual([false, false])
     one.write(encoded(30))
     expect(thread.holders).toEqual([7, 7])
+  })
+
+  test("keeps the memory of flushed writes as long as it is in use", () => {
+    const { one, shared, state } = remote()
+    const chunks = [1, 2, 3, 4].map((n) => encoded(n))
+    const kept = () => chunks.map(({ slab }) => slab !== undefined)
+    for (const chunk of chunks) one.write(chunk)
+    state(1)
+    shared.keepMemory()
+    state(3)
+    expect(one.release()).toBe(false)
+    expect(kept()).toEqual([false, true, true, true])
+    expect(one.awaitPendingWrites()).toBe(true)
+    state(4)
+    expect(one.awaitPendingWrites()).toBe(false)
+    expect(kept()).toEqual([false, true, true, true])
+    shared.freeMemory()
+    expect(one.release()).toBe(true)
+    expect(kept()).toEqual([false, false, false, false])
+  })
+
+  test("reports room although the memory of earlier writes is in use", () => {
+    const { one, sink, shared, state } = remote()
+    shared.keepMemory()
+    for (let i = 1; i < 5; i++) {
+      one.write(encoded(1 << 20))
+      expect(one.blocked).toBe(true)
+      state(i)
+      expect(one.blocked).toBe(false)
+      expect(sink.log).toHaveLength(i)
+    }
+  })
+
+  test("releases memory that was in use when the connection ended, and does not send it again", () => {
+    const { one, shared, state } = remote()
+    const chunk = encoded(10)
+    one.write(chunk)
+    shared.keepMemory()
+    state(1)
+    one.closing()
+    expect(chunk.slab).not.toBe(undefined)
+    expect(one.takePendingWrites()).toEqual([])
+    expect(chunk.slab).toBe(undefined)
+  })
+
+  test("ends with an error if the memory of a part has gone", () => {
+    const { one, thread } = remote()
+    const part = Buffer.alloc(70_000)
+    const chunk = framer.frame([part])
+    structuredClone(part.buffer, { transfer: [part.buffer] })
+    one.write(chunk)
+    expect(thread.requests).toMatchObject([
+      { type: "reject", error: { properties: { code: "ERR_LZ4_PART_DETACHED" } } },
+    ])
+    expect(one.takePendingWrites()).toEqual([])
   })
 
   test("returns the unflushed data when it ends, in order", () => {
@@ -828,6 +968,28 @@ describe("a connection on the sockets' thread", () => {
     one.resume()
     one.receivedFrames(named("6"))
     expect(sink.log).toEqual(["1", "2|", "3", "4", "5", "6"])
+  })
+
+  test("reads large bodies between pieces, and keeps those that the sink does not want yet", () => {
+    const { one, thread, sink } = remote(0)
+    sink.wanted = 1
+    one.receivedFrames(named("1"))
+    one.receivedFrames(frame(Buffer.from("2"), MORE))
+    one.receivedBody(MORE, Buffer.from("large"))
+    one.receivedBody(0, Buffer.from("larger"))
+    one.receivedBody(0, Buffer.from("3"))
+    one.receivedFrames(named("4"))
+    expect(sink.log).toEqual(["1"])
+    sink.wanted = 2
+    one.resume()
+    expect(sink.log).toEqual(["1", "2|large|larger", "3"])
+    sink.wanted = 10
+    one.resume()
+    one.receivedBody(0, bytesOf(RECEIVE_WINDOW_BYTES))
+    expect(sink.log.slice(3, 4)).toEqual(["4"])
+    expect(sink.log).toHaveLength(5)
+    const bytes = 2 * 3 + 3 + 5 + 6 + 1 + RECEIVE_WINDOW_BYTES + 7 * FRAME_WINDOW_BYTES
+    expect(thread.grants).toEqual([[0, bytes + RECEIVE_WINDOW_BYTES]])
   })
 
   test("reads messages and commands from pieces that end anywhere", () => {

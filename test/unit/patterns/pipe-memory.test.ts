@@ -2,7 +2,10 @@
 import { expect, test } from "vitest"
 
 import { type Chunk, ChunkBuilder, type Packing } from "../../../src/codec/chunk.js"
+import { checkLz4Options } from "../../../src/codec/options.js"
+import { Sender } from "../../../src/codec/sender.js"
 import { Pipe } from "../../../src/patterns/pipe.js"
+import { framer } from "../../../src/thread/framer.js"
 import type { MessageEncoder } from "../../../src/transport/transport.js"
 import { strictlyHeldBytes } from "../../support/held-bytes.js"
 import { FakeConnection, noMarks, Peer, silent } from "../../support/pipes.js"
@@ -27,6 +30,10 @@ class SlabSender implements MessageEncoder {
       dictionary: undefined,
       packing: "parts",
     })
+  }
+
+  frame(message: readonly Uint8Array[]): Chunk {
+    return this.encode(new Uint8Array(0), message)
   }
 
   repack(chunk: Chunk): Chunk {
@@ -85,4 +92,17 @@ test("a peer that matches one message in ten and does not read uses little more 
   const all = Buffer.concat(held.map(({ bytes }) => bytes))
   const expected = Array.from({ length: 500 }, (_, i) => frames(...fill(i * 10)))
   expect(all.equals(Buffer.concat(expected))).toBe(true)
+})
+
+test.each([
+  { encoder: new Sender(checkLz4Options({}, -1)), thread: false },
+  { encoder: framer, thread: true },
+])("at exit, messages whose memory has gone are left out (thread: $thread)", ({ encoder }) => {
+  const pipe = new Pipe(silent, encoder, noMarks)
+  const [kept, lost, last] = [Buffer.alloc(70_000, 1), Buffer.alloc(70_000, 2), Buffer.from("last")]
+  for (const part of [kept, lost, last]) pipe.write([part])
+  structuredClone(lost.buffer, { transfer: [lost.buffer] })
+  expect(Buffer.concat(pipe.takeFrames()).equals(Buffer.concat([frames(kept), frames(last)]))).toBe(
+    true,
+  )
 })
