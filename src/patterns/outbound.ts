@@ -490,7 +490,7 @@ export abstract class Outbound implements Flushable {
 
   /**
    * Returns the plain frames of all queued messages, for a connection of another thread, because
-   * the process is about to exit.
+   * the process is about to exit. A message with a part whose memory has gone is left out.
    *
    * @throws Error of the encoder.
    */
@@ -499,7 +499,8 @@ export abstract class Outbound implements Flushable {
     this.#encode()
     const frames: Uint8Array[] = []
     for (let item = this.#pending?.shift(); item; item = this.#pending?.shift())
-      if (item instanceof Chunk) frames.push(this.packer.encoder.plainFrames(item))
+      if (item instanceof Chunk && !item.detached)
+        frames.push(this.packer.encoder.plainFrames(item))
     return frames
   }
 }
