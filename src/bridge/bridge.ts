@@ -24,8 +24,7 @@ import {
 import type { TcpOptions } from "../transport/tcp-options.js"
 import type { ConnectionCounts } from "../transport/transport.js"
 import { mistake, zmqError } from "../transport/zmq-error.js"
-import type { CurveSettings } from "../zmtp/mechanism.js"
-import { CurveEnd } from "./curve-end.js"
+import { type BridgeCurve, CurveEnd } from "./curve-end.js"
 import { IPC, listenIpc, parseIpc } from "./ipc.js"
 import { Link } from "./link.js"
 import { LinkTraining } from "./link-training.js"
@@ -55,8 +54,8 @@ export interface BridgeSpec {
   /** Limits of a message in either direction. The bytes are those that the plain side sends. */
   limits: MessageLimits
   /** The keys of connections at `from` and at `to`; undefined for those without CURVE. */
-  fromCurve?: CurveSettings | undefined
-  toCurve?: CurveSettings | undefined
+  fromCurve?: BridgeCurve | undefined
+  toCurve?: BridgeCurve | undefined
   /** Maximum number of connections, including those that are not joined yet. */
   maxConnections: number
 }
@@ -286,7 +285,7 @@ function addressOf({ remoteAddress, remotePort }: Socket, endpoint: string): str
   return formatEndpoint({ host: remoteAddress, port: remotePort }, schemeOf(endpoint))
 }
 
-function curveEndOf({ socket }: Channel, keys: CurveSettings, budgetBytes: number): CurveEnd {
+function curveEndOf({ socket }: Channel, keys: BridgeCurve, budgetBytes: number): CurveEnd {
   return new CurveEnd(keys, budgetBytes, (bytes) => socket.write(bytes))
 }
 

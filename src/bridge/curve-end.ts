@@ -1,6 +1,7 @@
 import { ProtocolError, quoted } from "../codec/errors.js"
 import { COMMAND, checkHead } from "../codec/frames.js"
 import { describeGreeting } from "../codec/greeting.js"
+import { formatKey } from "../curve/keys.js"
 import { ConnectionCipher } from "../transport/connection-cipher.js"
 import {
   commandName,
@@ -22,10 +23,18 @@ import {
   withMechanism,
 } from "../zmtp/greeting.js"
 import type { HandshakeEvent, HandshakeSettings } from "../zmtp/handshake.js"
-import { type CurveSettings, shown } from "../zmtp/mechanism.js"
+import { type Credentials, type CurveSettings, shown } from "../zmtp/mechanism.js"
 import { WholeFrames } from "./whole-frames.js"
 
 const NOTHING = new Uint8Array(0)
+
+/** The keys of one side of a bridge. */
+export interface BridgeCurve extends CurveSettings {
+  /** The public keys, in Z85, of the clients that a server accepts; undefined for all. */
+  clientKeys?: ReadonlySet<string>
+  /** The option that the list is from. */
+  clientKeysOption?: string
+}
 
 /**
  * CURVE on one of the two connections of a link. To the rest of the link it looks like a connection
@@ -34,7 +43,7 @@ const NOTHING = new Uint8Array(0)
  * ends still see each other's socket type, identity and version of ZMTP.
  */
 export class CurveEnd {
-  readonly #settings: CurveSettings
+  readonly #settings: BridgeCurve
   readonly #budgetBytes: number
   readonly #send: (bytes: Uint8Array) => void
   readonly #peer = new GreetingReader("CURVE")
@@ -56,11 +65,11 @@ export class CurveEnd {
    * @param budgetBytes maximum bytes of one message from the peer; -1 is no limit.
    * @param send takes ownership of bytes for the peer.
    */
-  constructor(settings: CurveSettings, budgetBytes: number, send: (bytes: Uint8Array) => void) {
+  constructor(settings: BridgeCurve, budgetBytes: number, send: (bytes: Uint8Array) => void) {
     this.#settings = settings
     this.#budgetBytes = budgetBytes
     this.#send = send
-    if (settings.isServer) this.#mechanism = new RelayedServer(handshakeOf(settings), this)
+    if (settings.isServer) this.#mechanism = new RelayedServer(settings, this)
   }
 
   /** Whether the handshake has succeeded. */
@@ -240,10 +249,12 @@ class RelayedClient extends CurveClient {
 
 class RelayedServer extends CurveServer {
   readonly #end: CurveEnd
+  readonly #keys: BridgeCurve
   #metadata: Uint8Array | undefined
 
-  constructor(settings: HandshakeSettings, end: CurveEnd) {
-    super(settings, end)
+  constructor(keys: BridgeCurve, end: CurveEnd) {
+    super(handshakeOf(keys), end)
+    this.#keys = keys
     this.#end = end
   }
 
@@ -253,8 +264,17 @@ class RelayedServer extends CurveServer {
     this.authenticated(undefined)
   }
 
-  /** Does not ask anybody, but the other side's metadata may not be there yet. */
-  protected override authenticate(): void {
+  /** Looks the client up in the list. Its metadata goes on, but the other side's may not be there yet. */
+  protected override authenticate({ values }: Credentials): void {
+    const { clientKeys, clientKeysOption } = this.#keys
+    const key = formatKey(values[0] as Uint8Array)
+    if (clientKeys && !clientKeys.has(key)) {
+      this.refuse(400)
+      throw new ProtocolError(
+        "ERR_ZMTP_HANDSHAKE",
+        `the client ${key} is not in ${clientKeysOption}`,
+      )
+    }
     this.#end.metadataFound(this.peerMetadata)
     if (this.#metadata) this.authenticated(undefined)
   }

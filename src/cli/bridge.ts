@@ -48,6 +48,9 @@ ipc://PATH.
                                 a file with the bridge's secret key, as zeromq-lz4 keygen makes it;
                                 or set CURVE_SECRET_KEY, CURVE_FROM_SECRET_KEY or
                                 CURVE_TO_SECRET_KEY in the environment
+      --from-client-keys FILE, --to-client-keys FILE
+                                with the bridge as the server, the public keys of the clients that
+                                it accepts, one a line; otherwise it accepts all that know its own
       --stats[=SECONDS]         prints a line of statistics every SECONDS; default 5
       --metrics HOST:PORT       serves metrics for Prometheus over HTTP at /metrics, and whether the
                                 bridge works at /health; HOST and PORT may be *
@@ -181,9 +184,11 @@ export async function readArgs(args: string[]): Promise<BridgeArguments> {
       "from-curve-server": { type: "boolean" },
       "from-server-key": { type: "string" },
       "from-secret-key": { type: "string" },
+      "from-client-keys": { type: "string" },
       "to-curve-server": { type: "boolean" },
       "to-server-key": { type: "string" },
       "to-secret-key": { type: "string" },
+      "to-client-keys": { type: "string" },
       metrics: { type: "string" },
       stats: { type: "string" },
       json: { type: "boolean" },
@@ -207,6 +212,7 @@ export async function readArgs(args: string[]): Promise<BridgeArguments> {
       isServer: values[`${side}-curve-server`] ?? false,
       serverKey: values[`${side}-server-key`],
       secretKey: values[`${side}-secret-key`],
+      clientKeys: values[`${side}-client-keys`],
     })
   const [fromCurve, toCurve] = [await curveOf("from"), await curveOf("to")]
   if (fromCurve?.isServer === false && toCurve?.isServer === false)

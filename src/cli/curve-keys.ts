@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs"
+import type { BridgeCurve } from "../bridge/curve-end.js"
 import { type Curve, curveOf, type KeyPair } from "../curve/curve.js"
 import { formatKey, parseKey } from "../curve/keys.js"
-import type { CurveSettings } from "../zmtp/mechanism.js"
 import { fileError, InputError, UsageError } from "./errors.js"
 import { readStartSync } from "./input.js"
 
@@ -9,6 +9,8 @@ import { readStartSync } from "./input.js"
 const KEY_CHARS = 40
 /** Maximum size of a file with keys that is read. */
 const FILE_MAX_BYTES = 4096
+/** The same for a list of clients' keys: more than 20,000. */
+const LIST_MAX_BYTES = 1024 * 1024
 /** The names in what `keygen` prints. */
 export const PUBLIC_KEY = "CURVE_PUBLIC_KEY"
 export const SECRET_KEY = "CURVE_SECRET_KEY"
@@ -30,6 +32,8 @@ export interface CurveArguments {
   serverKey: string | undefined
   /** The name of a file with this side's secret key. */
   secretKey: string | undefined
+  /** The name of a file with the public keys of the clients that a server accepts. */
+  clientKeys: string | undefined
 }
 
 /**
@@ -40,12 +44,15 @@ export interface CurveArguments {
  */
 export async function readCurve(
   side: Side,
-  { isServer, serverKey, secretKey }: CurveArguments,
-): Promise<CurveSettings | undefined> {
+  { isServer, serverKey, secretKey, clientKeys }: CurveArguments,
+): Promise<BridgeCurve | undefined> {
   const asServer = `--${side}-curve-server`
   const asClient = `--${side}-server-key`
   const ofSecret = `--${side}-secret-key`
   if (secretKey !== undefined) checkNotSecret(side, ofSecret, secretKey)
+  const ofClients = `--${side}-client-keys`
+  if (clientKeys !== undefined && !isServer)
+    throw new UsageError(`${ofClients} is for ${asServer}: a client has one server`)
   if (isServer && serverKey !== undefined)
     throw new UsageError(`${asServer} and ${asClient} exclude each other: one side is the server`)
   if (!isServer && serverKey === undefined) {
@@ -61,7 +68,15 @@ export async function readCurve(
   const pair: KeyPair = secret
     ? { publicKey: curve.publicKey(secret), secretKey: secret }
     : curve.keyPair()
-  if (serverKey === undefined) return { module, isServer, ...pair, serverKey: new Uint8Array(0) }
+  if (serverKey === undefined) {
+    const keys = { module, isServer, ...pair, serverKey: new Uint8Array(0) }
+    if (clientKeys === undefined) return keys
+    return {
+      ...keys,
+      clientKeys: readClientKeys(ofClients, clientKeys),
+      clientKeysOption: ofClients,
+    }
+  }
   const theirs = readServerKey(asClient, serverKey)
   if (!curve.sharedKey(theirs, pair.secretKey))
     throw new InputError(`${asClient}: the key is of low order, so it protects nothing`)
@@ -96,6 +111,30 @@ function readServerKey(option: string, value: string): Uint8Array {
       `${option} is neither a key, which has ${KEY_CHARS} characters, nor a file: ${JSON.stringify(value)}`,
     )
   return keyOf(`${option} ${value}`, fromFile(value, PUBLIC_KEY))
+}
+
+/** Reads a list of public keys, one a line, with a comment after it or in a line of its own. */
+function readClientKeys(option: string, file: string): Set<string> {
+  const what = `${option} ${file}`
+  let text: string
+  try {
+    text = readStartSync(file, LIST_MAX_BYTES).toString("latin1")
+  } catch (error) {
+    throw fileError(file, error)
+  }
+  if (text.length === LIST_MAX_BYTES)
+    throw new InputError(
+      `${what}: the file is too large; it may have less than ${LIST_MAX_BYTES} bytes`,
+    )
+  const keys = new Set<string>()
+  for (const [i, line] of text.split("\n").entries()) {
+    const [key = ""] = line.trim().split(/\s+/)
+    // A key may begin with #, too.
+    if (key === "" || key === "#") continue
+    keys.add(formatKey(keyOf(`${what}, line ${i + 1}`, key)))
+  }
+  if (keys.size === 0) throw new InputError(`${what}: there is no key in it`)
+  return keys
 }
 
 /** Returns the key in a file: its only text, or the value of a variable among others. */
@@ -140,12 +179,15 @@ function keyOf(what: string, text: string): Uint8Array {
 /** Returns what is printed about the keys of a side, as text and as JSON. */
 export function describeCurve(
   side: Side,
-  { isServer, publicKey }: CurveSettings,
+  { isServer, publicKey, clientKeys }: BridgeCurve,
 ): { words: string; fields: object } {
   const role = isServer ? "server" : "client"
   const key = formatKey(publicKey)
+  const who = clientKeys
+    ? `; it accepts ${clientKeys.size} client${clientKeys.size === 1 ? "" : "s"}`
+    : ""
   return {
-    words: `CURVE at --${side}: the bridge is the ${role}, with the public key ${key}`,
-    fields: { side, role, publicKey: key },
+    words: `CURVE at --${side}: the bridge is the ${role}, with the public key ${key}${who}`,
+    fields: { side, role, publicKey: key, ...(clientKeys && { clients: clientKeys.size }) },
   }
 }

@@ -250,6 +250,34 @@ test("a server's ZAP handler is asked about the bridge's key, and its refusal is
   expect(JSON.parse(curve)).toMatchObject({ side: "to", role: "client", publicKey: to.publicKey })
 })
 
+test("a bridge with a list of clients refuses the others, which do not try again", async () => {
+  const other = zeromq.curveKeyPair()
+  const list = file("clients", `# ours\n\n${client.publicKey}  the client\n`)
+  const pull = use(new lz4.Pull())
+  await pull.bind("lz4+tcp://127.0.0.1:*")
+  const bridge = await RunningBridge.start(
+    ...(["tcp://127.0.0.1:0", pull.lastEndpoint] as [string, string]),
+    ...["--from-curve-server", "--from-secret-key", from.file, "--from-client-keys", list],
+  )
+  expect(bridge.lines.join("\n")).toMatch(/the bridge is the server, .*; it accepts 1 client$/m)
+  const stranger = use(
+    new zeromq.Push({
+      curveServerKey: from.publicKey,
+      curvePublicKey: other.publicKey,
+      curveSecretKey: other.secretKey,
+    }),
+  )
+  const refused = new Promise((resolve) => stranger.events.on("handshake:error:auth", resolve))
+  stranger.connect(bridge.endpoint)
+  expect(await refused).toMatchObject({ error: { status: 400 } })
+  const [, named] = await bridge.until(/the client (.{40}) is not in --from-client-keys$/)
+  expect(named).toBe(other.publicKey)
+  const push = use(new zeromq.Push(clientOf(from)))
+  push.connect(bridge.endpoint)
+  await push.send("known")
+  expect(String(await pull.receive())).toBe("known")
+})
+
 test.each([
   [1001, /part 0 declares 1001 bytes; 1000 left of --max-plain-message-size 1000/],
   [5_000_000, /ERR_ZMTP_CURVE: a MESSAGE is longer than --max-plain-message-size allows/],

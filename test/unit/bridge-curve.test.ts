@@ -243,6 +243,7 @@ describe("options", () => {
   const secret = formatKey(client.secretKey)
   const key = formatKey(server.publicKey)
   const secretFile = file("own.secret", `${secret}\n`)
+  const FROM_SERVER = ["--from-curve-server", "--from-secret-key", secretFile]
   const variables = ["CURVE_SECRET_KEY", "CURVE_FROM_SECRET_KEY", "CURVE_TO_SECRET_KEY"]
   afterEach(() => {
     for (const variable of variables) delete process.env[variable]
@@ -297,6 +298,27 @@ describe("options", () => {
       "character 3 is none of its digits",
       1,
       ["--to-server-key", file("no-z85", `ab"${"0".repeat(37)}`)],
+    ],
+    [
+      "--to-client-keys is for --to-curve-server: a client has one server",
+      2,
+      ["--to-server-key", key, "--to-client-keys", file("clients", key)],
+    ],
+    [
+      "no-clients: there is no key in it",
+      1,
+      [...FROM_SERVER, "--from-client-keys", file("no-clients", "# none\n\n")],
+    ],
+    [
+      "half-a-key, line 2: 20 characters; a key has 40",
+      1,
+      [...FROM_SERVER, "--from-client-keys", file("half-a-key", `${key}\n${key.slice(20)}\n`)],
+    ],
+    ["none: no such file", 1, [...FROM_SERVER, "--from-client-keys", "none"]],
+    [
+      "the file is too large",
+      1,
+      [...FROM_SERVER, "--from-client-keys", file("too-large", `${key}\n`.repeat(26_000))],
     ],
     ["of low order, so it protects nothing", 1, ["--to-server-key", "0".repeat(40)]],
   ])("%s", async (says, code, args) => {
