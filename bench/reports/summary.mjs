@@ -7,7 +7,15 @@ import { OURS, TCP } from "../peers/ends.mjs"
 /** @typedef {import("../lib/results.mjs").Bench} Bench */
 /** @typedef {import("../lib/results.mjs").Line} Line */
 
-const NETWORKS = ["100 Mbit/s", "1 Gbit/s", "10 Gbit/s"]
+/** What the rows are about. @type {readonly { bench: Bench, cell: string, what: string }[]} */
+const ROWS = [
+  ...["100 Mbit/s", "1 Gbit/s", "10 Gbit/s"].map((network) => ({
+    bench: /** @type {const} */ ("links"),
+    cell: `${network}, json 128 KiB`,
+    what: network,
+  })),
+  { bench: "curve", cell: "json 1 KiB", what: "CURVE, 1 KiB, loopback" },
+]
 
 /** Adds the processor time of both ends. @param {Run} run @param {string} cell @param {string} name */
 function cpuOf(run, cell, name) {
@@ -23,9 +31,8 @@ export function summaryOf(newest) {
   const rows = [["", TCP, OURS, "×", "CPU, ×"]]
   /** @type {Line[]} */
   const lines = []
-  const run = new Run(newest.links ?? [])
-  for (const network of NETWORKS) {
-    const cell = `${network}, json 128 KiB`
+  for (const { bench, cell, what } of ROWS) {
+    const run = new Run(newest[bench] ?? [])
     const name = `${cell}: messages`
     const [theirs, ours] = [run.get(name, TCP), run.get(name, OURS)]
     const ratio = run.ratio(name, OURS, TCP)
@@ -33,7 +40,7 @@ export function summaryOf(newest) {
     lines.push(/** @type {Line} */ (ours))
     const cpu = cpuOf(run, cell, OURS) / cpuOf(run, cell, TCP)
     const rates = [theirs, ours].map(({ median, unit }) => `${shortNumber(median)} ${unit}`)
-    rows.push([network, ...rates, digits(ratio), digits(cpu)])
+    rows.push([what, ...rates, digits(ratio), digits(cpu)])
   }
   return { rows, lines }
 }
