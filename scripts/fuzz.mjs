@@ -69,7 +69,7 @@ if (missing) fail(missing)
 const flags = [
   "-std=c11",
   "-O1",
-  "-g",
+  "-g1",
   "-fno-omit-frame-pointer",
   `-fsanitize=${SANITIZERS}`,
   "-fno-sanitize-recover=all",

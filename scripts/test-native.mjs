@@ -40,7 +40,7 @@ const variants = [
 const common = [
   "-std=c11",
   "-O1",
-  "-g",
+  "-g1",
   "-fno-omit-frame-pointer",
   `-fsanitize=${SANITIZERS}`,
   "-fno-sanitize-recover=all",
