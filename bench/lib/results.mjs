@@ -1,4 +1,7 @@
-/** bench/results.jsonl: the newest full run of each benchmark, a line for each measurement. */
+/**
+ * bench/results.jsonl: the newest full run of each benchmark. A line has its circumstances, and each
+ * line after it a measurement.
+ */
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { arch, availableParallelism, cpus, release, type } from "node:os"
 import { git } from "../../scripts/lib/git.mjs"
@@ -21,7 +24,7 @@ const file = new URL("../results.jsonl", import.meta.url)
 /** @typedef {"codec" | "corpora" | "throughput" | "links" | "changes" | "latency" | "bursts" | "fan" | "scale" | "services" | "curve" | "threads" | "memory" | "start"} Bench */
 
 /**
- * The circumstances of a run, repeated in each of its lines.
+ * The circumstances of a run.
  * @typedef {object} Details
  * @property {string} date
  * @property {string | null} commit
@@ -58,8 +61,9 @@ export const packageVersion = (name) =>
 
 /** Replaces the run of a benchmark. @param {Bench} bench @param {Details} details @param {readonly Measurement[]} measurements */
 export function storeResults(bench, details, measurements) {
-  const others = readResults().filter((line) => line.bench !== bench)
-  const lines = measurements.map((measurement) => ({ bench, ...measurement, ...details }))
+  const stored = existsSync(file) ? parseLines(readFileSync(file, "utf8")) : []
+  const others = stored.filter((line) => line.bench !== bench)
+  const lines = [details, ...measurements].map((line) => ({ bench, ...line }))
   writeFileSync(file, [...others, ...lines].map((line) => `${JSON.stringify(line)}\n`).join(""))
 }
 
@@ -69,8 +73,8 @@ export const readResults = () => (existsSync(file) ? parseResults(readFileSync(f
 export const resultsOf = (revision) =>
   parseResults(git("show", `${revision}:bench/results.jsonl`) ?? "")
 
-/** @param {string} text @returns {Line[]} */
-export const parseResults = (text) =>
+/** @param {string} text @returns {({ bench: string } & (Details | Measurement))[]} */
+const parseLines = (text) =>
   text.split("\n").flatMap((line, i) => {
     if (!line) return []
     try {
@@ -79,3 +83,14 @@ export const parseResults = (text) =>
       throw new Error(`line ${i + 1} of the results is not JSON`, { cause: error })
     }
   })
+
+/** Returns the measurements, each with the circumstances of its run. @param {string} text @returns {Line[]} */
+export function parseResults(text) {
+  /** @type {Map<string, Details>} */
+  const details = new Map()
+  return parseLines(text).flatMap((line) => {
+    if ("name" in line) return [/** @type {Line} */ ({ ...line, ...details.get(line.bench) })]
+    details.set(line.bench, line)
+    return []
+  })
+}
