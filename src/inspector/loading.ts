@@ -220,7 +220,8 @@ export class Loading {
     const change = growing.change()
     await this.#look()
     this.#reportNow()
-    const isStale = !this.#chart.isDone || (this.#sorting && !this.#sort.isDone)
+    const isStale =
+      this.#chart.isStale(this.#view) || (this.#sorting && this.#sort.isStale(this.#view))
     const again = isStale ? [sleep(STATE_MILLISECONDS)] : []
     await Promise.race([change, this.#closing, ...again])
   }
@@ -253,38 +254,44 @@ export class Loading {
   async #look(): Promise<void> {
     if (this.#looking || this.#closed) return
     this.#looking = true
-    let isWorking = true
-    while ((!this.#view.complete || isWorking) && !this.#closed) {
+    do {
       await this.#step()
-      isWorking = this.#view.complete && this.#work()
+      this.#work()
       this.#reportSometimes()
       await turn()
-    }
+    } while (this.#hasWork && !this.#closed)
     this.#looking = false
     if (this.#closed) this.#search?.close()
     else this.#reportSometimes()
   }
 
-  /**
-   * Sorts, and makes charts, for some time. Returns whether there is more to do now: not while the
-   * capture is read, which goes on.
-   */
-  #work(): boolean {
-    const rows = this.#view.length
-    const isSettled = !this.#isReading
-    const canSort = isSettled || this.#isUpToDate
-    const sorting = this.#sorting
-    if (sorting && canSort) {
-      const found = this.#sort.step(this.#view, rows, isSettled, () =>
-        sorted(this.#index, this.#view, sorting),
-      )
-      if (found) this.#showSorted(found)
-      else if (this.#sort.isRunning) return true
-    }
+  /** Whether there is more to do now than what is done beside the reading. */
+  get #hasWork(): boolean {
     const view = this.#view
-    const charts = this.#chart.step(view, rows, isSettled, () => chartsOf(this.#index, view))
-    this.#charts = charts ?? this.#charts
-    return canSort && this.#chart.isRunning
+    if (!view.complete) return true
+    return (
+      this.#canSort &&
+      ((this.#sorting !== undefined && this.#sort.isDue(view, !this.#isReading)) ||
+        this.#chart.isDue(view, !this.#isReading))
+    )
+  }
+
+  /** Whether the rows are all that there are, for now at least. */
+  get #canSort(): boolean {
+    return !this.#isReading || this.#isUpToDate
+  }
+
+  /** Sorts, or makes charts, for some time. */
+  #work(): void {
+    const view = this.#view
+    const sorting = this.#sorting
+    if (!view.complete) return
+    if (sorting && this.#canSort && this.#sort.isDue(view, !this.#isReading)) {
+      const rows = this.#sort.step(view, () => sorted(this.#index, view, sorting))
+      if (rows) this.#showSorted(rows)
+    } else if (this.#chart.isDue(view, !this.#isReading)) {
+      this.#charts = this.#chart.step(view, () => chartsOf(this.#index, view)) ?? this.#charts
+    }
   }
 
   #showSorted(rows: Uint32Array): void {
@@ -364,49 +371,42 @@ export class Loading {
 /** Work on the rows of a view, which is done again when there are more. */
 class Repeated<Result> {
   #view: View | undefined
-  #rows = -1
+  /** Number of rows when it began last. */
+  #rows = 0
   #work: Stepped<Result> | undefined
-  #began = Number.NEGATIVE_INFINITY
+  #began = 0
   #milliseconds = 0
 
-  /** Whether the last step was up to date. */
-  isDone = false
-
-  get isRunning(): boolean {
-    return this.#work !== undefined
-  }
-
+  /** Makes it due. */
   forget(): void {
     this.#view = undefined
-    this.#work = undefined
   }
 
-  /**
-   * Works for some time, if rows have come since it was done, and it is time to do it again, or the
-   * rows are settled. Returns the result when there is one.
-   */
-  step(view: View, rows: number, isSettled: boolean, begin: () => Stepped<Result>) {
-    if (view !== this.#view) {
-      this.forget()
-      this.#view = view
-      this.#rows = -1
-      this.#began = Number.NEGATIVE_INFINITY
-    }
-    const now = performance.now()
+  /** Whether a view has rows that it does not include yet. */
+  isStale(view: View): boolean {
+    return this.#work !== undefined || view !== this.#view || view.length !== this.#rows
+  }
+
+  /** Whether it is to be done now: later if rows may still come, and it was done a short time ago. */
+  isDue(view: View, isSettled: boolean): boolean {
+    if (isSettled || this.#work || view !== this.#view) return this.isStale(view)
     const pause = Math.max(REPEAT_MILLISECONDS, REPEAT_TIMES * this.#milliseconds)
-    this.isDone = !this.#work && this.#rows === rows
-    if (this.isDone || (!this.#work && !isSettled && now - this.#began < pause)) return undefined
-    if (!this.#work) {
+    return this.isStale(view) && performance.now() - this.#began >= pause
+  }
+
+  /** Works for some time. Returns the result when there is one. */
+  step(view: View, begin: () => Stepped<Result>): Result | undefined {
+    const now = performance.now()
+    if (!this.#work || view !== this.#view) {
       this.#work = begin()
-      this.#rows = rows
+      this.#view = view
+      this.#rows = view.length
       this.#began = now
       this.#milliseconds = 0
     }
     const [result] = advance(this.#work, STEP_MILLISECONDS) ?? []
     this.#milliseconds += performance.now() - now
-    if (result === undefined) return undefined
-    this.#work = undefined
-    this.isDone = true
+    if (result !== undefined) this.#work = undefined
     return result
   }
 }

@@ -1,6 +1,15 @@
 /** `inspect --live`: what it serves, to whom, and how it ends. */
 import { execFileSync } from "node:child_process"
-import { appendFileSync, mkdirSync, readdirSync, truncateSync, writeFileSync } from "node:fs"
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs"
 import { connect } from "node:net"
 import { join } from "node:path"
 import { text } from "node:stream/consumers"
@@ -109,22 +118,45 @@ test("reads a file where it is, and a pipe", async () => {
   expect(await body(await grown(piped, 14))).toBe("through a pipe")
 })
 
+/** Starts it with other variables in its environment. */
+async function startWith(variables: Record<string, string>, ...args: string[]) {
+  const { env } = process
+  process.env = { ...env, ...variables }
+  try {
+    return await RunningLive.start(...args)
+  } finally {
+    process.env = env
+  }
+}
+
 test("keeps standard input in a file that only it has, and leaves nothing", async () => {
   const temporary = at("tmp")
   mkdirSync(temporary)
-  const { TMPDIR } = process.env
-  process.env.TMPDIR = temporary
-  try {
-    const live = await RunningLive.start("-")
-    await live.write(Buffer.from("secret"))
-    await grown(live, 6)
-    expect(readdirSync(temporary)).toEqual([])
-    live.process.kill("SIGINT")
-    expect(await live.ended()).toEqual({ code: 0, signal: null })
-  } finally {
-    if (TMPDIR === undefined) delete process.env.TMPDIR
-    else process.env.TMPDIR = TMPDIR
-  }
+  const live = await startWith({ TMPDIR: temporary }, "-")
+  await live.write(Buffer.from("secret"))
+  await grown(live, 6)
+  expect(readdirSync(temporary)).toEqual([])
+  live.process.kill("SIGINT")
+  expect(await live.ended()).toEqual({ code: 0, signal: null })
+})
+
+test("opens a browser, whose arguments other users can see, without the secret", async () => {
+  const seen = at("seen")
+  const browser = at("browser.sh")
+  writeFileSync(browser, `printf %s "$1" > ${seen}.part; mv ${seen}.part ${seen}`)
+  const live = await startWith({ BROWSER: `sh ${browser}` }, "--open", "-")
+  while (!existsSync(seen)) await new Promise((resolve) => setImmediate(resolve))
+  const page = new URL(readFileSync(seen, "utf8"))
+  expect(page.protocol).toBe("file:")
+  expect(statSync(page).mode & 0o777).toBe(0o600)
+  expect(readFileSync(page, "utf8")).toContain(`content="0; url=${live.url}"`)
+  live.process.kill("SIGINT")
+  expect(await live.ended()).toEqual({ code: 0, signal: null })
+  expect(existsSync(page)).toBe(false)
+
+  const without = await startWith({ BROWSER: "/nonexistent" }, "--open", "-")
+  while (without.errors === "") await new Promise((resolve) => setImmediate(resolve))
+  expect(without.errors).toBe("no browser could be started: open this address in one\n")
 })
 
 test("a reader that does not read holds up neither input nor other readers", async () => {

@@ -14,6 +14,7 @@ import { indentJson } from "../../src/inspector/json.js"
 import { inOneLine, readable } from "../../src/inspector/readable.js"
 import { roundUp } from "../../src/inspector/rounding.js"
 import { chartsOf } from "../../src/inspector/series.js"
+import { sorted } from "../../src/inspector/sorting.js"
 import { advance, type Stepped } from "../../src/inspector/stepped.js"
 import { View } from "../../src/inspector/view.js"
 
@@ -274,6 +275,69 @@ test("a view has the matching rows, in order", () => {
   expect(viewOf(index, "size<10")).toHaveLength(10)
   expect(viewOf(index, "kind=command")).toEqual([])
   expect(() => new View(index, 2, "kind=LZ4X")).toThrow(/kind= is one of/)
+})
+
+describe("sorting", () => {
+  const of = connection(1)
+  const random = (() => {
+    let state = 7
+    return (below: number) => {
+      state = (state * 1_103_515_245 + 12_345) % 2 ** 31
+      return Math.floor((state / 2 ** 31) * below)
+    }
+  })()
+  const texts = ["", "a", "ab", "abcdefg", "abcdefh", "abcdef", "abcdef\0", "ä", "\xff", "z"]
+  const contents = Array.from({ length: 9000 }, () =>
+    Array.from({ length: 1 + random(3) }, () => texts[random(texts.length)] as string),
+  )
+  const index = indexOf(
+    ...contents.map((parts, i) =>
+      message(
+        of,
+        parts.map((text) => part(text)),
+        { time: START + BigInt(random(50)), wireBytes: i % 7 },
+      ),
+    ),
+  )
+  /** Rows before the first message. */
+  const before = index.rows - contents.length
+  const view = new View(index, 1, "size>0")
+  while (!view.complete) view.step()
+
+  /** Compares parts byte by byte, one after the other. */
+  function compare(one: readonly string[], other: readonly string[]): number {
+    for (let i = 0; i < Math.min(one.length, other.length); i++) {
+      const order = Buffer.compare(ascii(one[i]!), ascii(other[i]!))
+      if (order !== 0) return order
+    }
+    return one.length - other.length
+  }
+  const orders: Record<"time" | "wire" | "content", (a: number, b: number) => number> = {
+    time: (a, b) => index.time(a) - index.time(b),
+    wire: (a, b) => index.wireBytes(a) - index.wireBytes(b),
+    content: (a, b) => compare(contents[a - before]!, contents[b - before]!),
+  }
+
+  test.each(["time", "wire", "content"] as const)(
+    "keeps the order of rows that are equal: %s",
+    (column) => {
+      const rows = Array.from({ length: view.length }, (_, place) => view.at(place))
+      for (const descending of [false, true]) {
+        const order = orders[column]
+        const expected = [...rows].sort(descending ? (a, b) => order(b, a) : order)
+        const found = whole(sorted(index, view, { column, descending }))
+        expect(Array.from(found), `${descending}`).toEqual(expected)
+      }
+    },
+  )
+
+  test("can be interrupted often", () => {
+    const work = sorted(index, view, { column: "content", descending: false })
+    let steps = 0
+    while (!work.next().done) steps++
+    // Keys, runs, and four rounds of merging.
+    expect(steps).toBeGreaterThan(3 + 8 + 4 * 2)
+  })
 })
 
 describe("charts", () => {
