@@ -3,6 +3,8 @@ import { statSync } from "node:fs"
 import { join } from "node:path"
 import type { Browser } from "playwright-core"
 import { afterAll, beforeAll, expect, test } from "vitest"
+import { useInspector, watchTurns } from "../../scripts/lib/inspector-turns.mjs"
+import { writeLargeCapture } from "../../scripts/lib/large-capture.mjs"
 import { Inspector } from "../browser/inspector-page.js"
 import { writeCapture, writeLogCapture } from "../browser/large-captures.js"
 import { launch } from "../browser/site.js"
@@ -50,4 +52,18 @@ test("messages of a capture that are not shown are not kept", async () => {
   writeCapture(file, Array<Uint8Array>(messages).fill(part))
   const { peak } = await read(file, messages)
   expectAtMost(1750, "the inspector, with a capture of 3 GiB of plaintext", peak, "MiB")
+})
+
+test("neither the page nor its worker is busy for long at a time", async () => {
+  using directory = temporaryDirectory()
+  const file = join(directory.path, "100-mb.pcap")
+  // Small messages, of which there are many.
+  writeLargeCapture(file, 100 * MIB, 250)
+  const inspector = await Inspector.open(browser, { before: watchTurns })
+  const turns = await useInspector(inspector.page, file)
+  for (const [name, { longTask, longestAnswer }] of Object.entries(turns)) {
+    expectAtMost(1000, `the inspector's page: ${name}`, longTask, "ms")
+    expectAtMost(1000, `the inspector's worker: ${name}`, longestAnswer, "ms")
+  }
+  await inspector.close()
 })
