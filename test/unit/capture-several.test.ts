@@ -16,7 +16,7 @@ import {
   pcapFile,
   pcapngFile,
 } from "../support/capture-files.js"
-import { linesOf } from "../support/captures.js"
+import { eventsOf, linesOf } from "../support/captures.js"
 import { record, textBy } from "../support/recorded-streams.js"
 import { concat } from "../support/wire.js"
 import { handshake, message } from "../support/zmtp.js"
@@ -162,11 +162,11 @@ describe("files that were joined", () => {
   })
 })
 
-describe("variants of .pcap with longer packet headers are named", () => {
+describe("variants of .pcap with longer packet headers", () => {
   test.each([
     { name: "Nokia", extra: 4 },
     { name: "Red Hat 6.1", extra: 8 },
-  ])("$name", ({ name, extra }) => {
+  ])("are read: $name", ({ extra }) => {
     const plain = pcapFile(frames)
     const pieces = [plain.subarray(0, 24)]
     let at = 24
@@ -174,10 +174,10 @@ describe("variants of .pcap with longer packet headers are named", () => {
       pieces.push(plain.subarray(at, at + 16), new Uint8Array(extra), frame.bytes)
       at += 16 + frame.bytes.length
     }
-    const { errors } = decodeCapture(concat(...pieces))
-    expect(errors).toHaveLength(1)
-    expect(errors[0]!.message).toContain(
-      `the second packet is not where the first one ends: this is the variant of .pcap of ${name}, whose packets have headers of ${16 + extra} bytes: make a .pcapng of it, as editcap does`,
-    )
+    const variant = concat(...pieces)
+    expect(linesOf(eventsOf(variant))).toEqual(linesOf(eventsOf(plain)))
+    // In less than two packets at a time, it cannot be told apart before the first one is read.
+    const [error] = linesOf(eventsOf(variant, 16)).filter((line) => line.startsWith("file:"))
+    expect(error).toMatch(/the second packet is not where .* \(Nokia, Red Hat 6\.1\)/)
   })
 })

@@ -11,10 +11,15 @@ const MAGIC_MICROSECONDS = 0xa1b2c3d4
 const MAGIC_NANOSECONDS = 0xa1b23c4d
 const FILE_HEAD_BYTES = 24
 const RECORD_HEAD_BYTES = 16
-/** Variants with the same beginning, and the bytes that each packet's head has more. */
-const VARIANTS: readonly (readonly [name: string, bytes: number])[] = [
-  ["Nokia", 4],
-  ["Red Hat 6.1", 8],
+/** A format with the same beginning, in which the head of each packet has some bytes more. */
+interface Variant {
+  name: string
+  bytes: number
+}
+
+const VARIANTS: readonly Variant[] = [
+  { name: "Nokia", bytes: 4 },
+  { name: "Red Hat 6.1", bytes: 8 },
 ]
 
 export class Pcap implements FileFormat {
@@ -23,6 +28,8 @@ export class Pcap implements FileFormat {
   /** Set once the file's header is read. */
   #linkType: number | undefined
   #packets = 0
+  /** Bytes that the head of a packet has more than in .pcap. */
+  #moreHead = 0
 
   /** Returns the format of a file that begins with this number, read as little or big endian. */
   static begunBy(magic: number, little: boolean): Pcap | undefined {
@@ -42,15 +49,17 @@ export class Pcap implements FileFormat {
 
   size(view: DataView, at: number, available: number): number {
     if (this.#linkType === undefined) return FILE_HEAD_BYTES
-    if (available < RECORD_HEAD_BYTES) return RECORD_HEAD_BYTES
+    if (this.#packets === 0) this.#moreHead = this.#variant(view, at, available)?.bytes ?? 0
+    const headBytes = RECORD_HEAD_BYTES + this.#moreHead
+    if (available < headBytes) return headBytes
     const captured = view.getUint32(at + 8, this.#little)
     // The second packet shows whether the first one was as long as it says.
     if (this.#packets === 1 && this.#isMisplaced(view, at))
       throw new UnreadableRecord(
-        `the second packet is not where the first one ends: this ${this.#variant(view, at, available)}: make a .pcapng of it, as editcap does`,
+        `the second packet is not where the first one ends: this may be a variant of .pcap whose packets have longer headers (${VARIANTS.map(({ name }) => name).join(", ")}): make a .pcapng of it, as editcap does`,
       )
     checkSize("a packet", captured, 0)
-    return RECORD_HEAD_BYTES + captured
+    return headBytes + captured
   }
 
   read(view: DataView, at: number, size: number, offset: number): Packet | undefined {
@@ -60,28 +69,32 @@ export class Pcap implements FileFormat {
       return undefined
     }
     this.#packets++
+    const headBytes = RECORD_HEAD_BYTES + this.#moreHead
     const seconds = BigInt(view.getUint32(at, this.#little))
     const fraction = BigInt(view.getUint32(at + 4, this.#little))
     return {
       time: seconds * 1_000_000_000n + fraction * this.#fractionNanoseconds,
       linkType: this.#linkType,
-      bytes: new Uint8Array(
-        view.buffer,
-        view.byteOffset + at + RECORD_HEAD_BYTES,
-        size - RECORD_HEAD_BYTES,
-      ),
-      offset: offset + RECORD_HEAD_BYTES,
+      bytes: new Uint8Array(view.buffer, view.byteOffset + at + headBytes, size - headBytes),
+      offset: offset + headBytes,
       length: view.getUint32(at + 12, this.#little),
     }
   }
 
-  /** Says which variant of .pcap it is, as the second packet is further on by what the first one's head has more. */
-  #variant(view: DataView, at: number, available: number): string {
-    for (const [name, bytes] of VARIANTS)
-      if (available >= bytes + RECORD_HEAD_BYTES && this.#isPlausible(view, at + bytes))
-        return `is the variant of .pcap of ${name}, whose packets have headers of ${RECORD_HEAD_BYTES + bytes} bytes`
-    const names = VARIANTS.map(([name]) => name).join(", ")
-    return `may be a variant of .pcap whose packets have longer headers (${names})`
+  /**
+   * Returns the variant whose second packet is where the first one, at `at`, ends; undefined if that is
+   * so in .pcap itself, or not known because there are too few bytes.
+   */
+  #variant(view: DataView, at: number, available: number): Variant | undefined {
+    if (available < RECORD_HEAD_BYTES) return undefined
+    const second = RECORD_HEAD_BYTES + view.getUint32(at + 8, this.#little)
+    if (available < second + RECORD_HEAD_BYTES || !this.#isMisplaced(view, at + second))
+      return undefined
+    return VARIANTS.find(
+      ({ bytes }) =>
+        available >= second + bytes + RECORD_HEAD_BYTES &&
+        this.#isPlausible(view, at + second + bytes),
+    )
   }
 
   /** Returns whether a packet may have such a head. */
