@@ -17,6 +17,7 @@ import { dictionaryChoice, readDictionary } from "./dictionary.js"
 import { captureError, DamagedInput, InputError, UsageError } from "./errors.js"
 import { filterOf } from "./filter.js"
 import { matchingFiles, nameOf, readChunks } from "./input.js"
+import { adviceOf } from "./inspect-advice.js"
 import { exchangesOf } from "./inspect-exchanges.js"
 import { jsonSummary } from "./inspect-json.js"
 import type { InspectReport } from "./inspect-reports.js"
@@ -46,6 +47,9 @@ time. In a name, * and ? stand for any characters.
       --full                    prints the whole content of messages
       --statistics              prints no rows, but what was sent and what compression saved by socket
                                 type, topic, size and second
+      --advise                  prints no rows, but what would make the same messages smaller: some
+                                are encoded again with a trained dictionary, arenas and levels, for
+                                up to 20 seconds, and the options to use are shown
       --exchanges               prints no rows, but how long answers took: of REQ and REP, and of
                                 DEALER and ROUTER where they can be joined
       --utc                     times in UTC, and not local ones, also in EXPR
@@ -161,6 +165,7 @@ function inspectArgs(args: string[]) {
       utc: { type: "boolean" },
       full: { type: "boolean" },
       statistics: { type: "boolean" },
+      advise: { type: "boolean" },
       exchanges: { type: "boolean" },
       count: { type: "string", short: "n" },
       last: { type: "string" },
@@ -211,9 +216,10 @@ function inspectArgs(args: string[]) {
   const [isJson, isUtc] = [values.json === true, values.utc === true]
   if (values.statistics) reports.push(statisticsOf(isJson, isUtc))
   if (values.exchanges) reports.push(exchangesOf(isJson, isUtc))
+  if (values.advise) reports.push(adviceOf(isJson, files))
   if (reports.length > 0 && (values.count ?? values.last ?? values.full) !== undefined)
     throw new UsageError(
-      "--statistics and --exchanges print no rows, so -n, --last and --full have no effect",
+      "--statistics, --exchanges and --advise print no rows, so -n, --last and --full have no effect",
     )
   const dictionary = named === undefined ? undefined : { file: named, bytes: readDictionary(named) }
   return {

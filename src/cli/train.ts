@@ -1,15 +1,15 @@
 import type { CaptureFilter } from "../capture/filter/capture-filter.js"
 import { Codec } from "../codec/codec.js"
-import { frameHeadLength } from "../codec/frames.js"
 import { MIN_COMPRESS_BYTES_WITH_DICTIONARY } from "../codec/options.js"
 import { trainDictionary } from "../codec/trainer.js"
-import { DICTIONARY_MAX_BYTES, SENTINEL_BYTES } from "../codec/wire.js"
+import { DICTIONARY_MAX_BYTES } from "../codec/wire.js"
 import { parse } from "./args.js"
 import { InputError, UsageError } from "./errors.js"
 import { filterOf } from "./filter.js"
 import { count, printBytes, printErrorLine, printResult } from "./output.js"
 import { OutputFile } from "./output-file.js"
 import { type SampleOptions, Samples } from "./samples.js"
+import { shippedBytes, thinOut } from "./training-data.js"
 
 export const usage = `usage: zeromq-lz4 train -o FILE [options] SAMPLES…
 
@@ -26,8 +26,6 @@ measure what the dictionary saves.
       --capacity BYTES  the maximum size of the dictionary, 1 to 8192; default 2048
   -h, --help            this text`
 
-/** Approximate size of the training data. More samples are thinned out evenly. */
-const TRAINED_BYTES = 1 << 20
 /** One message in this many is held out for the test. */
 const HELD_OUT = 5
 
@@ -77,8 +75,7 @@ const nameOfOutput = (output: string): string => (output === "-" ? "standard out
 
 /** Returns how many messages a connection has to send before the dictionary, which it sends first, pays. */
 function breakEven(dictionary: Uint8Array, savedPerMessage: number): string {
-  const bytes =
-    frameHeadLength(SENTINEL_BYTES + dictionary.length) + SENTINEL_BYTES + dictionary.length
+  const bytes = shippedBytes(dictionary)
   const sent = `each connection first sends the dictionary, ${bytes} bytes`
   if (savedPerMessage <= 0) return `${sent}, and these messages do not make up for it`
   return `${sent}: it pays after ${count(Math.ceil(bytes / savedPerMessage), "message")} like these`
@@ -124,17 +121,6 @@ function readArgs(args: string[]) {
   // Mistakes are reported before anything is read.
   if (filter) newFilter()
   return { output, capacity: bytes, lines, filter: filter && newFilter, files }
-}
-
-/** Chooses messages evenly, up to the size that training uses. */
-function thinOut(messages: readonly (readonly Uint8Array[])[]): Uint8Array[] {
-  const bytes = messages.flat().reduce((sum, { length }) => sum + length, 0)
-  const step = Math.max(1, bytes / TRAINED_BYTES)
-  const chosen = Math.ceil(messages.length / step)
-  return Array.from(
-    { length: chosen },
-    (_, i) => messages[Math.floor(i * step)] as Uint8Array[],
-  ).flat()
 }
 
 /** Returns the wire bytes of samples, all of which are tried. The dictionary itself does not count. */

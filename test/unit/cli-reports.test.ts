@@ -1,11 +1,16 @@
 /** What `zeromq-lz4 inspect` says about a whole capture. */
 import { writeFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
 import { describe, expect, test } from "vitest"
-import { Codec } from "zeromq-lz4/codec"
+import { Codec, trainDictionary } from "zeromq-lz4/codec"
+
+import { logEvents } from "../../bench/payloads.mjs"
+import { createRandom } from "../../bench/random.mjs"
 
 import { conversation, framesOf, pcapFile, type Said } from "../support/capture-files.js"
 import { type CommandResult, runCommand } from "../support/command.js"
 import { directoryOfTests } from "../support/directory-of-tests.js"
+import { concat } from "../support/wire.js"
 import { handshake, message } from "../support/zmtp.js"
 
 const { directory, at } = directoryOfTests()
@@ -173,5 +178,114 @@ describe("inspect --statistics", () => {
     const { stdout } = await run("--statistics", "--exchanges", published().file)
     expect(stdout).toContain("Messages by topic")
     expect(stdout).toContain("Questions and answers")
+  })
+})
+
+describe("inspect --advise", () => {
+  const events = (count: number): Uint8Array[] => {
+    const source = logEvents(1)
+    return Array.from({ length: count }, () => bytes(source.next().value as string))
+  }
+
+  /** A PUSH that sends events, each in a packet of its own, over plain tcp://. */
+  const pushed = (messages: readonly Uint8Array[]) =>
+    write("pushed.pcap", [
+      ["client", handshake("PUSH")],
+      ["server", handshake("PULL")],
+      ...messages.map((body) => ["client", message(body)] as const),
+    ])
+
+  test("measures the second half of the messages with a dictionary trained on the first", async () => {
+    const messages = events(400)
+    const [advice] = json((await run("--advise", "--json", pushed(messages))).stdout)
+    const [first, second] = [messages.slice(0, 200), messages.slice(200)]
+    const dictionary = await trainDictionary(first, { capacity: 2048 })
+    const wire = (options: object) => {
+      using codec = Codec.createSync(options)
+      return second
+        .flatMap((body) => codec.encode([body]))
+        .reduce((sum, parts) => sum + message(...parts).length, 0)
+    }
+    const shipped = message(concat(new Uint8Array(4), dictionary)).length
+    const plain = wire({ level: 0 })
+    const smaller = wire({ level: 0, dictionary }) - shipped
+    const recorded = messages.reduce((sum, body) => sum + message(body).length, 0)
+    const measured = second.reduce((sum, body) => sum + message(body).length, 0)
+    expect(advice).toMatchObject({
+      ...{ type: "advice", from: "client", socketType: "PUSH", address: "127.0.0.1:5555" },
+      ...{ connections: 1, messages: 400, recordedBytes: recorded },
+      measured: { messages: 200, recordedBytes: measured },
+    })
+    const withDictionary = advice.results.find(
+      // biome-ignore lint/suspicious/noExplicitAny: the content of a line is tested.
+      (result: any) => result.dictionaryBytes === dictionary.length && result.level === 0,
+    )
+    expect(advice.results[0]).toMatchObject({
+      level: 0,
+      arenas: false,
+      dictionaryBytes: null,
+      bytes: plain,
+    })
+    expect(withDictionary).toMatchObject({
+      bytes: smaller,
+      breakEvenMessages: Math.ceil(shipped / ((plain - smaller) / 200)),
+      savedBytes: Math.round(((measured - smaller) / 200) * 400 - shipped),
+    })
+    expect(advice.results[advice.best].dictionaryBytes).toBeGreaterThan(0)
+  })
+
+  test("prints what to write, and how to make the dictionary", async () => {
+    const file = pushed(events(400))
+    const { status, stdout, stderr } = await run("--advise", file)
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" })
+    expect(stdout).toMatch(
+      /^PUSH \(client\) → 127\.0\.0\.1:5555, 1 connection: 200 messages of 400 encoded again/,
+    )
+    expect(stdout).toMatch(/^ {2}as recorded +\d+ +10\d\.\d$/m)
+    const saved =
+      /saves about (\d+) % of the \d+ bytes that were recorded: connect\(.*readFileSync/.exec(
+        stdout,
+      )
+    expect(Number(saved?.[1])).toBeGreaterThan(30)
+    const command = /zeromq-lz4 (train .*)/.exec(stdout)![1]!
+    const [, filter] = /--filter "(.*?)"/.exec(command)!
+    const args = command
+      .replace(/--filter ".*?"/, "")
+      .replace("FILE.dict", at("made.dict"))
+      .split(/ +/)
+    const made = await runCommand(directory, [...args, "--filter", filter!])
+    expect(made).toMatchObject({ status: 0, stderr: "" })
+  })
+
+  test("finds arenas for messages that were sent together", async () => {
+    const together = concat(...events(64).map((body) => message(body.subarray(0, 40))))
+    const file = write("together.pcap", [
+      ["client", handshake("PUSH")],
+      ["server", handshake("PULL")],
+      ...Array.from({ length: 20 }, () => ["client", together] as const),
+    ])
+    const [advice] = json((await run("--advise", "--json", file)).stdout)
+    const [level0, arenas] = advice.results
+    expect(arenas).toMatchObject({ arenas: true, level: 0, dictionaryBytes: null })
+    expect(arenas.bytes).toBeLessThan(level0.bytes / 2)
+  })
+
+  test("says that nothing helps for random bytes, and that CURVE cannot be seen", async () => {
+    const random = createRandom("advice")
+    const file = pushed(Array.from({ length: 100 }, () => random.bytes(300)))
+    expect((await run("--advise", file)).stdout).toContain(
+      "none of these saves 5 % of what was recorded",
+    )
+    const recorded = new URL("../recorded/curve-lz4.pcap.gz", import.meta.url)
+    const { stdout } = await run("--advise", fileURLToPath(recorded))
+    expect(stdout).toMatch(/^\d+ messages encrypted with CURVE: /)
+  })
+
+  test("says that there is nothing to encode", async () => {
+    const file = write("empty.pcap", [
+      ["client", handshake("PUSH")],
+      ["server", handshake("PULL")],
+    ])
+    expect((await run("--advise", file)).stdout).toMatch(/^there are no messages to encode again/)
   })
 })
