@@ -682,7 +682,7 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: CIPHER,
-        from: "    if (status < 0) throw new CipherError(status)\n    return read\n",
+        from: "    if (status < 0)\n      throw new CipherError(status, status !== NOT_MESSAGE || this.#isCommand(bytes, read))\n    return read\n",
         to: "    return status < 0 ? length : read\n",
       },
     ],
