@@ -22,9 +22,13 @@ LARGE_EVERY = 2500
 SOME_KINDS = ["text", "json", "random", "zeros"]
 
 
+# Bytes of a pool before it repeats: more than LZ4 looks back, and few, because making them takes time.
+MADE_BYTES = 100_000
+
+
 @cache
 def pool(kind):
-    return bytes(islice(KINDS[kind](Random(kind)), LONGEST + 100_000))
+    return 4 * bytes(islice(KINDS[kind](Random(kind)), MADE_BYTES))
 
 
 def piece(kind, start, size):

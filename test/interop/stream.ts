@@ -48,10 +48,13 @@ const PART_COUNTS = [1, 1, 1, 2, 3, 5]
 const LARGE_EVERY = 2500
 const KINDS: readonly Kind[] = ["text", "json", "random", "zeros"]
 
+/** Bytes of a pool before it repeats: more than LZ4 looks back, and few, because each Python process makes them. */
+const MADE_BYTES = 100_000
+
 const pools = new Map<Kind, Uint8Array>()
 
 function pool(kind: Kind): Uint8Array {
-  const bytes = pools.get(kind) ?? plaintext(kind, LONGEST + 100_000)
+  const bytes = pools.get(kind) ?? Buffer.concat(Array(4).fill(plaintext(kind, MADE_BYTES)))
   pools.set(kind, bytes)
   return bytes
 }

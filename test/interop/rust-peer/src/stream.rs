@@ -14,7 +14,9 @@ const EDGES: [usize; 15] = [0, 1, 3, 4, 12, 127, 128, 251, 252, 255, 256, 511, 5
 const PART_COUNTS: [usize; 6] = [1, 1, 1, 2, 3, 5];
 const KINDS: [&str; 4] = ["text", "json", "random", "zeros"];
 const LARGE_EVERY: usize = 2500;
-const POOL_BYTES: usize = LONGEST + 100_000;
+/// Bytes of a pool before it repeats, for the sake of Python.
+const MADE_BYTES: usize = 100_000;
+const POOL_BYTES: usize = 4 * MADE_BYTES;
 
 const WORDS: &str = "the message that was sent before this one carried a topic and some bytes \
     which nobody had asked for so every reader on that socket had to wait until its queue drained \
@@ -49,9 +51,9 @@ impl Random {
 
 /// Generates lines, three quarters of which repeat earlier ones.
 fn lines(random: &mut Random, make: impl Fn(&mut Random) -> String) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(POOL_BYTES + 1000);
+    let mut bytes = Vec::with_capacity(MADE_BYTES + 1000);
     let mut recent = VecDeque::new();
-    while bytes.len() < POOL_BYTES {
+    while bytes.len() < MADE_BYTES {
         if recent.len() == 64 && random.below(4) > 0 {
             let line: &String = &recent[random.below(64)];
             bytes.extend_from_slice(line.as_bytes());
@@ -91,11 +93,11 @@ fn make_pool(kind: &str) -> Bytes {
     let mut bytes = match kind {
         "text" => lines(random, |random| sentence(random, &words)),
         "json" => lines(random, |random| event(random, &words)),
-        "random" => (0..POOL_BYTES).map(|_| (random.next() >> 24) as u8).collect(),
-        _ => vec![0; POOL_BYTES],
+        "random" => (0..MADE_BYTES).map(|_| (random.next() >> 24) as u8).collect(),
+        _ => vec![0; MADE_BYTES],
     };
-    bytes.truncate(POOL_BYTES);
-    bytes.into()
+    bytes.truncate(MADE_BYTES);
+    bytes.repeat(POOL_BYTES / MADE_BYTES).into()
 }
 
 /// Returns `size` bytes of a pool, which is repeated.
