@@ -4,7 +4,7 @@
  * a file.
  */
 import type { Side } from "../../src/capture/events.js"
-import { concat } from "./wire.js"
+import { concat, joined } from "./wire.js"
 
 export interface TcpPacket {
   from: Side
@@ -218,7 +218,7 @@ export function linkPacket(ip: Uint8Array, options: FrameOptions = {}): Uint8Arr
   switch (linkType) {
     case LINK_TYPES.ETHERNET: {
       const frame = concat(new Uint8Array(12), u16(outer), tagged)
-      return concat(frame, new Uint8Array(Math.max(0, 60 - frame.length)))
+      return frame.length < 60 ? concat(frame, new Uint8Array(60 - frame.length)) : frame
     }
     case LINK_TYPES.LINUX_SLL:
       return concat(u16(0), u16(1), u16(6), new Uint8Array(8), u16(outer), tagged)
@@ -322,9 +322,6 @@ function unitsPerSecond(resolution: number): bigint {
 function padded(bytes: Uint8Array): Uint8Array {
   return concat(bytes, new Uint8Array(-bytes.length & 3))
 }
-
-/** There may be more pieces than a call can have arguments. */
-const joined = (pieces: Uint8Array[]): Uint8Array => new Uint8Array(Buffer.concat(pieces))
 
 /** Writes integers in a byte order. */
 function integers(littleEndian: boolean) {

@@ -12,7 +12,10 @@ export const SENTINELS = {
 
 export type Form = keyof typeof SENTINELS
 
-export function concat(...pieces: readonly Uint8Array[]): Uint8Array {
+export const concat = (...pieces: readonly Uint8Array[]): Uint8Array => joined(pieces)
+
+/** Does the same with more pieces than a call can have arguments. */
+export function joined(pieces: readonly Uint8Array[]): Uint8Array {
   const all = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0))
   let end = 0
   for (const piece of pieces) {
