@@ -16,8 +16,7 @@
 
 /* -- Making streams ------------------------------------------------------------ */
 
-/* Takes `more`, which is freed. Makes room for as much again, because most streams get many pieces.
- */
+/* Takes `more`, which is freed. Makes room for as much again: most streams get many pieces. */
 static inline void stream_add(bytes *stream, bytes more) {
   size_t needed = stream->length + more.length + 1;
   if (malloc_usable_size(stream->at) < needed) stream->at = realloc(stream->at, 2 * needed);
