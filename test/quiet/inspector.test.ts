@@ -61,9 +61,10 @@ test("neither the page nor its worker is busy for long at a time", async () => {
   writeLargeCapture(file, 100 * MIB, 250)
   const inspector = await Inspector.open(browser, { before: watchTurns })
   const turns = await useInspector(inspector.page, file)
-  for (const [name, { longTask, longestAnswer }] of Object.entries(turns)) {
-    expectAtMost(1000, `the inspector's page: ${name}`, longTask, "ms")
-    expectAtMost(1000, `the inspector's worker: ${name}`, longestAnswer, "ms")
+  for (const turn of ["longTask", "longestAnswer"] as const) {
+    const [longest] = Object.entries(turns).sort(([, a], [, b]) => b[turn] - a[turn])
+    const [name, { [turn]: milliseconds }] = longest!
+    expectAtMost(1000, `the inspector, ${turn}, which is: ${name}`, milliseconds, "ms")
   }
   await inspector.close()
 })
