@@ -1,8 +1,11 @@
+import { Heap } from "../../transport/heap.js"
 import type { Packet } from "./file-format.js"
 
 interface File {
-  /** Packets that are not passed on yet, from the one at `at` on. */
+  index: number
+  /** Packets that are not passed on yet, from the one at `at` on, and their times. */
   packets: Packet[]
+  times: bigint[]
   at: number
   /** The time of the last packet that has one. */
   time: bigint
@@ -13,20 +16,27 @@ interface File {
 export class MergedPackets {
   readonly #files: File[]
   readonly #packet: (packet: Packet) => void
+  /** Files with packets, by the time of the next one. */
+  readonly #filled = new Heap<File>(
+    (one, other) =>
+      nextTime(one) < nextTime(other) ||
+      (nextTime(one) === nextTime(other) && one.index < other.index),
+  )
+  /** Number of files that have no packets now, but may get some. */
+  #empty: number
 
   constructor(files: number, packet: (packet: Packet) => void) {
     this.#packet = packet
-    this.#files = Array.from({ length: files }, () => ({
-      ...{ packets: [], at: 0, time: 0n, hasEnded: false },
+    this.#empty = files
+    this.#files = Array.from({ length: files }, (_, index) => ({
+      ...{ index, packets: [], times: [], at: 0, time: 0n, hasEnded: false },
     }))
   }
 
   /** The file whose next packets are needed before others can be passed on; undefined at the end. */
   get wanted(): number | undefined {
-    const index = this.#files.findIndex(
-      ({ packets, hasEnded }) => !hasEnded && packets.length === 0,
-    )
-    return index < 0 ? undefined : index
+    if (this.#empty === 0) return undefined
+    return this.#files.findIndex(({ packets, hasEnded }) => !hasEnded && packets.length === 0)
   }
 
   /** Adds a packet of a file, whose bytes are copied. */
@@ -34,29 +44,40 @@ export class MergedPackets {
     const to = this.#files[file] as File
     // A packet without a time follows the one before it.
     to.time = packet.time ?? to.time
+    to.times.push(to.time)
     to.packets.push({ ...packet, bytes: packet.bytes.slice() })
+    if (to.packets.length > 1) return
+    this.#empty--
+    this.#filled.add(to)
   }
 
   end(file: number): void {
-    ;(this.#files[file] as File).hasEnded = true
+    const ended = this.#files[file] as File
+    if (!ended.hasEnded && ended.packets.length === 0) this.#empty--
+    ended.hasEnded = true
   }
 
   /** Passes on the packets that no packet of another file can precede. */
   passOn(): void {
-    while (this.wanted === undefined) {
-      const [first, second] = this.#files
-        .filter(({ packets }) => packets.length > 0)
-        .sort((a, b) => Number(nextTime(a) - nextTime(b)))
+    while (this.#empty === 0) {
+      const first = this.#filled.take()
       if (!first) return
+      const second = this.#filled.take()
+      if (second) this.#filled.add(second)
       const until = second && nextTime(second)
       do {
         this.#packet(first.packets[first.at++] as Packet)
       } while (first.at < first.packets.length && (until === undefined || nextTime(first) <= until))
-      if (first.at < first.packets.length) continue
+      if (first.at < first.packets.length) {
+        this.#filled.add(first)
+        continue
+      }
       first.packets = []
+      first.times = []
       first.at = 0
+      if (!first.hasEnded) this.#empty++
     }
   }
 }
 
-const nextTime = ({ packets, at, time }: File): bigint => packets[at]?.time ?? time
+const nextTime = ({ times, at }: File): bigint => times[at] as bigint
