@@ -21,7 +21,7 @@ export interface Measured {
   breakEvenMessages: number | undefined
   /**
    * What would be saved of all that was recorded, in bytes, if the rest is like what was measured,
-   * less the dictionary on each connection; negative if it would be more.
+   * less the dictionary on each connection, and with dictionaries that were recorded; negative if it would be more.
    */
   savedBytes: number
 }
@@ -81,7 +81,7 @@ export async function measure(
     await nextTurn()
   }
   const rated = results.map((result) => rate(group, measured, result, results))
-  return { group, ...measured, results: rated, best: bestOf(rated, group.recordedBytes) }
+  return { group, ...measured, results: rated, best: bestOf(rated, group) }
 }
 
 const NOTHING = { bytes: 0, milliseconds: 0, breakEvenMessages: undefined, savedBytes: 0 }
@@ -137,7 +137,7 @@ function rate(
 ): Measured {
   const { level, arenas, dictionary, bytes } = result
   const shipped = dictionary ? shippedBytes(dictionary) : 0
-  const saved = ((recordedBytes - bytes) / messages) * group.messages
+  const saved = (1 - bytes / recordedBytes) * group.recordedBytes + group.dictionaryBytes
   const without = results.find(
     (other) => other.level === level && other.arenas === arenas && !other.dictionary,
   )
@@ -149,7 +149,8 @@ function rate(
   }
 }
 
-function bestOf(results: readonly Measured[], recordedBytes: number): Measured | undefined {
+function bestOf(results: readonly Measured[], group: SampledGroup): Measured | undefined {
+  const recordedBytes = group.recordedBytes + group.dictionaryBytes
   const most = Math.max(...results.map(({ savedBytes }) => savedBytes))
   if (most < WORTH * recordedBytes) return undefined
   return results.find(({ savedBytes }) => savedBytes >= most - SIMILAR * recordedBytes)

@@ -31,6 +31,8 @@ export interface SampledGroup {
   plainBytes: number
   /** Bytes on the wire, with the heads of frames. */
   recordedBytes: number
+  /** The same of dictionaries that were sent, which are not among the messages. */
+  dictionaryBytes: number
   /** Some of the messages, evenly chosen from all of the recording, in order. */
   batches: readonly Batch[]
 }
@@ -49,15 +51,18 @@ export class AdviceSamples {
     }
     if (event.type !== "message") return
     const { connection, message, packet } = event
-    if (message.parts.some(({ kind, error }) => kind === "LZ4D" || error)) return
-    const group = this.#groupOf(connection, message.from)
-    if (group) group.add(connection, message, packet)
+    const { parts, from } = message
+    if (parts.some(({ error }) => error)) return
+    const group = this.#groupOf(connection, from)
+    if (group && parts[0]?.kind === "LZ4D") group.dictionaryBytes += recordedBytesOf(message)
+    else if (group) group.add(connection, message, packet)
     else this.othersMessages++
   }
 
   /** The groups, those with the most bytes on the wire first. */
   get groups(): SampledGroup[] {
-    return [...this.#groups.values()].sort((a, b) => b.recordedBytes - a.recordedBytes)
+    const groups = [...this.#groups.values()].filter(({ batches }) => batches.length > 0)
+    return groups.sort((a, b) => b.recordedBytes - a.recordedBytes)
   }
 
   #groupOf(connection: CaptureConnection, from: Side): Group | undefined {
@@ -81,6 +86,7 @@ class Group implements SampledGroup {
   messages = 0
   plainBytes = 0
   recordedBytes = 0
+  dictionaryBytes = 0
   batches: Batch[] = []
   readonly #seen = new WeakSet<CaptureConnection>()
   /** The newest batch, kept or not. */

@@ -1,3 +1,4 @@
+import { duration } from "../capture/duration-text.js"
 import { printableJson } from "../capture/printable.js"
 import { counted, type ReportTable } from "../capture/reports/report.js"
 import { clockMs } from "../codec/runtime.js"
@@ -73,7 +74,7 @@ function table(measured: MeasuredGroup, files: readonly string[]): ReportTable {
       { name: "Options", isText: true },
       { name: "Wire" },
       { name: "% of plain" },
-      { name: "µs a message" },
+      { name: "Time a message" },
       { name: "Pays after" },
     ],
     rows: [
@@ -82,7 +83,7 @@ function table(measured: MeasuredGroup, files: readonly string[]): ReportTable {
         row(
           optionsText(result),
           result.bytes,
-          ((1000 * result.milliseconds) / messages).toFixed(1),
+          duration(Math.round((1e6 * result.milliseconds) / messages)),
           result.breakEvenMessages === undefined
             ? ""
             : counted(result.breakEvenMessages, "message"),
@@ -111,12 +112,13 @@ function optionsText({ level, arenas, dictionary }: Measured): string {
 /** Says what to write, and where. */
 function adviceText(group: SampledGroup, best: Measured, files: readonly string[]): string[] {
   const { level, arenas, dictionary, savedBytes } = best
-  const share = ((100 * savedBytes) / group.recordedBytes).toFixed(0)
+  const recordedBytes = group.recordedBytes + group.dictionaryBytes
+  const share = ((100 * savedBytes) / recordedBytes).toFixed(0)
   const options = [`level: ${level}`]
   if (arenas) options.push("arenas: true")
   if (dictionary) options.push('dictionary: readFileSync("FILE.dict")')
   const lines = [
-    `→ saves about ${share} % of the ${counted(group.recordedBytes, "byte")} that were recorded: ${group.from === "client" ? "connect" : "bind"}("lz4+tcp://…", { ${options.join(", ")} })`,
+    `→ saves about ${share} % of the ${counted(recordedBytes, "byte")} that were recorded: ${group.from === "client" ? "connect" : "bind"}("lz4+tcp://…", { ${options.join(", ")} })`,
   ]
   if (dictionary)
     lines.push(
@@ -146,12 +148,14 @@ function notesOf({ othersMessages, encryptedMessages, groups }: AdviceSamples): 
 }
 
 function jsonLine({ group, best, results, ...measured }: MeasuredGroup): string {
-  const { from, socketType, address, connections, messages, plainBytes, recordedBytes } = group
+  const { from, socketType, address, connections, messages, plainBytes } = group
+  const { recordedBytes, dictionaryBytes } = group
   return printableJson({
     type: "advice",
     from,
     socketType: socketType ?? null,
-    ...{ address, connections, messages, plainBytes, recordedBytes, measured },
+    ...{ address, connections, messages, plainBytes, recordedBytes, dictionaryBytes },
+    measured,
     results: results.map(({ dictionary, breakEvenMessages, milliseconds, ...result }) => ({
       ...result,
       dictionaryBytes: dictionary?.length ?? null,

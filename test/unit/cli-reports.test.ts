@@ -229,7 +229,7 @@ describe("inspect --advise", () => {
     expect(withDictionary).toMatchObject({
       bytes: smaller,
       breakEvenMessages: Math.ceil(shipped / ((plain - smaller) / 200)),
-      savedBytes: Math.round(((measured - smaller) / 200) * 400 - shipped),
+      savedBytes: Math.round((1 - smaller / measured) * recorded - shipped),
     })
     expect(advice.results[advice.best].dictionaryBytes).toBeGreaterThan(0)
   })
@@ -255,6 +255,25 @@ describe("inspect --advise", () => {
       .split(/ +/)
     const made = await runCommand(directory, [...args, "--filter", filter!])
     expect(made).toMatchObject({ status: 0, stderr: "" })
+  })
+
+  test("counts the dictionaries that were recorded", async () => {
+    const messages = events(400)
+    const dictionary = await trainDictionary(messages.slice(0, 100))
+    using codec = Codec.createSync({ dictionary })
+    const file = write("dictionary.pcap", [
+      ["client", handshake("PUSH")],
+      ["server", handshake("PULL")],
+      ...messages.flatMap((body) =>
+        codec.encode([body]).map((parts) => ["client", message(...parts)] as const),
+      ),
+    ])
+    const [advice] = json((await run("--advise", "--json", file)).stdout)
+    expect(advice).toMatchObject({
+      messages: 400,
+      dictionaryBytes: message(concat(new Uint8Array(4), dictionary)).length,
+    })
+    expect(advice.measured.messages).toBe(200)
   })
 
   test("finds arenas for messages that were sent together", async () => {

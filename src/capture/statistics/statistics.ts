@@ -1,5 +1,12 @@
 import { addTraffic, type Traffic } from "../../codec/traffic.js"
-import type { CaptureConnection, CaptureEvent, CaptureMessage, Side } from "../events.js"
+import type {
+  CaptureConnection,
+  CaptureEvent,
+  CaptureMessage,
+  CapturePart,
+  Side,
+} from "../events.js"
+import { shippedIn } from "../streams/messages.js"
 import { type PeriodTraffic, Seconds } from "./seconds.js"
 import { Subscriptions } from "./subscriptions.js"
 import { TOPIC_BYTES, topicText } from "./topic-text.js"
@@ -96,7 +103,7 @@ export class Statistics {
 
   #addMessage(connection: CaptureConnection, message: CaptureMessage): void {
     const { from, time, parts, wireBytes, plainBytes } = message
-    if (parts[0]?.kind === "LZ4D") {
+    if (shippedIn(parts[0] as CapturePart)) {
       this.#dictionaries.count++
       this.#dictionaries.wireBytes += wireBytes
       return
