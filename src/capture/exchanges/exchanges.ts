@@ -8,8 +8,9 @@ import { Unjoined } from "./unjoined.js"
 
 /** The exchanges of all connections to a server between two types of sockets. */
 export interface ExchangeGroup {
-  /** The socket types, such as "REQ" and "REP"; undefined if the recording does not have them. */
+  /** The socket type of the clients, such as "REQ"; undefined if the recording does not have it. */
   client: string | undefined
+  /** The same of the server. */
   server: string | undefined
   /** Address and port of the server; undefined for all servers after the first 1000. */
   address: string | undefined
@@ -29,6 +30,7 @@ export interface ExchangeGroup {
   notJoined: { why: NotJoined; connections: number; messages: number }[]
 }
 
+/** All exchanges of a capture. */
 export interface ExchangeSummary {
   /** Those with the most exchanges first. */
   groups: ExchangeGroup[]

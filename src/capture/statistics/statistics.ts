@@ -14,13 +14,15 @@ import { Topics } from "./topics.js"
 
 /** Traffic with what it is the traffic of. */
 export interface NamedTraffic extends Traffic {
+  /** A socket type, or a topic: in hexadecimal after "hex " if it is not UTF-8. */
   name: string
 }
 
 /** Traffic of messages of certain sizes. */
 export interface SizeTraffic extends Traffic {
-  /** Bytes of plaintext: from `min` on, and less than `end`; undefined for the largest. */
+  /** The fewest bytes of plaintext. */
   min: number
+  /** They have fewer bytes than this; undefined for the largest. */
   end: number | undefined
 }
 
@@ -39,11 +41,13 @@ export interface StatisticsSummary {
   otherTopics: Traffic | undefined
   /** By size, small ones first. */
   sizes: SizeTraffic[]
-  /** By second, or longer periods, of `periodSeconds`; without those that have no traffic. */
+  /** By second, or longer periods, in order; without those that have no traffic. */
   periods: PeriodTraffic[]
+  /** The length of a period, in seconds: a power of 2. */
   periodSeconds: number
-  /** Dictionaries, and messages of which a part does not decode: they are in nothing else. */
+  /** Dictionaries, which are in nothing else. */
   dictionaries: { count: number; wireBytes: number }
+  /** Messages of which a part does not decode, which are in nothing else. */
   undecoded: { messages: number; wireBytes: number }
   /** MESSAGE commands of CURVE, of which nothing else is known. */
   encrypted: { messages: number; bytes: number }
