@@ -17,6 +17,7 @@
  * only used if the network limits more than half of the connections.
  *
  * This module has no clock and no I/O: callers pass times in milliseconds, counted from any point.
+ * What each constant buys, and what a simpler rule would lose, is in bench/NOTES.md.
  */
 import { Average, ODD } from "./average.js"
 import {
