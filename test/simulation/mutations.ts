@@ -252,16 +252,6 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
-    name: "memory that a thread still writes from is used again",
-    patches: [
-      {
-        file: "src/thread/posted-writes.ts",
-        from: "    const { freed } = this.#state\n",
-        to: "    const { flushed: freed } = this.#state\n",
-      },
-    ],
-  },
-  {
     name: "frames after a large body of a thread come before it",
     patches: [
       {
