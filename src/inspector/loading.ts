@@ -1,12 +1,14 @@
 /** A capture that is being read or was read: its rows, and the view of them that the page shows. */
 import type { CaptureEvent } from "../capture/events.js"
 import { CaptureFormatError } from "../capture/index.js"
+import type { ReportTable } from "../capture/reports/report.js"
 import { CaptureIndex } from "./capture-index.js"
 import { ContentSearch } from "./content-search.js"
 import { GrowingFile, type Source } from "./growing-file.js"
 import { Opened } from "./opened.js"
 import type { Charts, Details, Phase, Row, Saved, Sorting, State } from "./protocol.js"
 import { Reading } from "./reading.js"
+import { Reporting } from "./reporting.js"
 import { Saving } from "./saving.js"
 import { chartsOf } from "./series.js"
 import { sorted } from "./sorting.js"
@@ -128,27 +130,43 @@ export class Loading {
     void this.#look()
   }
 
-  /** Reads the capture once more, up to where it was read. */
   async save(form: Saved): Promise<Blob> {
+    const saving = new Saving(form, this.#matching())
+    await this.#readAgain((events) => saving.add(events))
+    return saving.blob
+  }
+
+  /** Returns tables about the rows that match. */
+  async reports(): Promise<ReportTable[]> {
+    const reporting = new Reporting(this.#matching())
+    await this.#readAgain((events) => reporting.add(events))
+    return reporting.tables
+  }
+
+  /** Returns which rows match the filter. */
+  #matching(): (row: number) => boolean {
     const view = this.#view
     if (!view.complete)
       throw new Error("The filter is still searching: try again when it has found all rows.")
-    const first = this.#first
-    if (!first) throw new Error("There are no rows: nothing of the capture has been read.")
     const wanted = new Uint8Array(this.#index.rows)
     for (let place = 0; place < view.length; place++) wanted[view.at(place)] = 1
-    const saving = new Saving(form, (row) => wanted[row] === 1)
+    return (row) => wanted[row] === 1
+  }
+
+  /** Reads the capture once more, up to where it was read. */
+  async #readAgain(add: (events: readonly CaptureEvent[]) => void): Promise<void> {
+    const first = this.#first
+    if (!first) throw new Error("There are no rows: nothing of the capture has been read.")
     const { steps: until } = first
     const reading = this.#newReading()
     try {
       while (reading.steps < until) {
-        await reading.repeat(first, (events) => saving.add(events))
+        await reading.repeat(first, add)
         await turn()
       }
     } finally {
       reading.close()
     }
-    return saving.blob
   }
 
   rows(view: number, from: number, count: number): Row[] {

@@ -14,6 +14,7 @@ import { bytes, count, duration, plural, ratio } from "./format.js"
 import { Overview } from "./overview.js"
 import { listenForPastes } from "./paste.js"
 import type { Bytes, Followed, Saved, State } from "./protocol.js"
+import { listenForReports } from "./reports.js"
 import sample from "./sample.pcap"
 import { Splitter } from "./splitter.js"
 import { Table } from "./table.js"
@@ -349,6 +350,7 @@ function setDictionary(given: typeof dictionary): void {
   if (captures > 0) open(files)
 }
 
+listenForReports(() => client.call("reports"))
 listenForPastes((text) => client.call("decode", text, dictionary?.bytes))
 
 document.addEventListener("keydown", (event) => {

@@ -1,6 +1,7 @@
 /** The messages between the page and its worker. */
 import type { BytesKind } from "../capture/decode-bytes.js"
 import type { CaptureError, PartKind, Side } from "../capture/events.js"
+import type { ReportTable } from "../capture/reports/report.js"
 import type { ColumnName } from "../capture/rows.js"
 import type { ConnectionSummary, SideSummary } from "../capture/summary.js"
 
@@ -201,6 +202,8 @@ export interface Calls {
   sort(sorting: Sorting | undefined): void
   /** Returns the rows that match the filter, in the order of the capture. */
   save(form: Saved): Blob
+  /** Returns what the rows that match the filter are together. */
+  reports(): ReportTable[]
   rows(view: number, from: number, count: number): Row[]
   /** Returns the place in a view of a row, by its number; undefined if it is not there. */
   place(view: number, row: number): number | undefined

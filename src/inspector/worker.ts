@@ -26,6 +26,7 @@ const calls: { [Name in keyof Calls]: (...args: Parameters<Calls[Name]>) => unkn
   filter: (text) => current().filter(text),
   sort: (sorting) => current().sort(sorting),
   save: (form) => current().save(form),
+  reports: () => current().reports(),
   rows: (view, from, count) => current().rows(view, from, count),
   place: (view, row) => current().place(view, row),
   details: (view, place) => current().details(view, place),

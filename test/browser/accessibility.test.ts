@@ -47,6 +47,10 @@ describe.each(["light", "dark"] as const)("in %s colours", (colorScheme) => {
     await inspector.settled()
     await inspector.rows()
     found.push(...(await mistakes("loaded")))
+    await page.locator("#open-reports").click()
+    await page.locator("#reports .report").first().waitFor()
+    found.push(...(await mistakes("statistics")))
+    await page.locator("#reports-close").click()
     // As while a file is read, which is over too soon to be looked at.
     await page.evaluate(() => {
       document.body.dataset.phase = "reading"

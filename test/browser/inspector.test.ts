@@ -545,6 +545,52 @@ test("everything works with the keyboard", async () => {
   await expect.poll(selected).toBe("2")
 })
 
+describe("statistics", () => {
+  const shown = async (): Promise<string> => {
+    await inspector.page.locator("#open-reports").click()
+    await inspector.page
+      .locator("#reports-tables:not(:empty), #reports-mistake:not(:empty)")
+      .first()
+      .waitFor()
+    const text = await inspector.page.locator("#reports-tables").innerText()
+    await inspector.page.locator("#reports-close").click()
+    return text
+  }
+
+  test("are those of the command line, of the rows that match", async () => {
+    await open()
+    await inspector.drop(sample)
+    await inspector.settled()
+    const main = join(root, "dist/cli/main.js")
+    for (const filter of ["", "from=server"]) {
+      await inspector.filter(filter)
+      await inspector.matches(filter ? " of " : " rows")
+      const args = [main, "inspect", "--statistics", "--exchanges", "--filter", filter, sample]
+      const printed = execFileSync(process.execPath, args, { encoding: "utf8" })
+      // Without the summary, names of columns, and spaces.
+      const lines = printed.slice(0, printed.lastIndexOf("\n\n")).split("\n")
+      const cells = lines
+        .filter((line) => !/^ +[A-Z]{2}/.test(line))
+        .join(" ")
+        .split(/\s+/)
+      const words = (await shown()).split(/\s+/)
+      expect(cells.filter((cell) => !words.includes(cell))).toEqual([])
+    }
+  })
+
+  test("cannot show the text of a peer as HTML", async () => {
+    await open()
+    const said = [
+      ["client", handshake("PUB")],
+      ["server", handshake("SUB")],
+      ["client", message(ascii("<b>topic</b>"), ascii("1"))],
+    ] as const
+    await inspector.drop(write("html.pcap", pcapFile(framesOf(conversation(said)))))
+    await inspector.settled()
+    expect(await shown()).toContain("<b>topic</b>")
+  })
+})
+
 describe("bytes in hexadecimal", () => {
   const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex")
   const decode = async (text: string) => {

@@ -1,0 +1,38 @@
+/** Tables about the rows that match: the capture is read once more, because the index has only the beginnings. */
+import type { CaptureEvent } from "../capture/events.js"
+import { Exchanges } from "../capture/exchanges/exchanges.js"
+import { exchangeReport } from "../capture/reports/exchange-report.js"
+import type { ReportTable } from "../capture/reports/report.js"
+import { statisticsReport } from "../capture/reports/statistics-report.js"
+import { Statistics } from "../capture/statistics/statistics.js"
+import { RowEvents } from "./row-events.js"
+
+export class Reporting {
+  readonly #matches: (row: number) => boolean
+  readonly #rowEvents = new RowEvents()
+  readonly #statistics = new Statistics()
+  readonly #exchanges = new Exchanges()
+  #row = 0
+
+  /** @param matches whether a row matches the filter. */
+  constructor(matches: (row: number) => boolean) {
+    this.#matches = matches
+  }
+
+  add(events: readonly CaptureEvent[]): void {
+    for (const event of events) {
+      const row = this.#rowEvents.take(event)
+      // Instead of an event there may be an error, which says that it has no row.
+      const matches = row !== undefined && this.#matches(this.#row++) && row === event
+      this.#statistics.add(event, matches)
+      this.#exchanges.add(event, matches)
+    }
+  }
+
+  get tables(): ReportTable[] {
+    return [
+      ...statisticsReport(this.#statistics.summary(), false),
+      ...exchangeReport(this.#exchanges.summary(), false),
+    ]
+  }
+}
