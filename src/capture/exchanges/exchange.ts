@@ -18,7 +18,9 @@ export interface Exchange {
   connection: number
   /** Who asked. */
   from: Side
+  /** What was asked. */
   question: ExchangedMessage
+  /** What came back. */
   answer: ExchangedMessage
   /**
    * The time from one to the other; undefined if it is not known, or the recording has the answer
