@@ -31,7 +31,7 @@ export type {
   ReconnectMessage,
 } from "./sockets/diagnostics.js"
 export { channels } from "./sockets/diagnostics.js"
-export type { EndpointOptions } from "./sockets/endpoint-options.js"
+export type { EndpointOptions } from "./sockets/endpoints/endpoint-options.js"
 export type {
   Lz4Class,
   Lz4Instance,

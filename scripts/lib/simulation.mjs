@@ -13,7 +13,7 @@ import * as paths from "./paths.mjs"
 /** Lets scenarios set smaller limits, which a few messages reach. @type {Patch[]} */
 const LIMITS = [
   {
-    file: "src/sockets/turn-budget.ts",
+    file: "src/sockets/event-loop/turn-budget.ts",
     from: /const OPERATIONS_MAX = .+/g,
     to: "const OPERATIONS_MAX = (__simulation as any).limits.operations",
   },

@@ -3,7 +3,6 @@ import type { Instance } from "../codec/instance.js"
 import { loadInstanceSync } from "../codec/module.js"
 import type { Settings } from "../codec/options.js"
 import { clearTimeout, setTimeout } from "../codec/runtime.js"
-import { Channel } from "../transport/channel.js"
 import {
   formatEndpoint,
   isLz4,
@@ -11,7 +10,8 @@ import {
   parseConnect,
   SCHEME,
   type TcpScheme,
-} from "../transport/endpoint.js"
+} from "../transport/address.js"
+import { Channel } from "../transport/channel.js"
 import { destroyLater } from "../transport/farewell.js"
 import {
   ADDRESS_MS,

@@ -2,7 +2,7 @@
 import type { Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import type { Traffic } from "../codec/traffic.js"
-import { parseBind } from "../transport/endpoint.js"
+import { parseBind } from "../transport/address.js"
 import { errorText } from "./bridge-report.js"
 import { InputError, UsageError } from "./errors.js"
 

@@ -1,6 +1,6 @@
 /**
  * The numbers of the wire format (RFC.md section 4, appendix A) and of the module's interface. The
- * C code has the same; test/unit/wire.test.ts compares them.
+ * C code has the same; test/unit/codec/wire.test.ts compares them.
  */
 
 /** Sentinels, as the little-endian words of their four bytes. */

@@ -1,5 +1,5 @@
 import type { Context } from "zeromq"
-import { unmapped } from "../transport/endpoint.js"
+import { unmapped } from "../transport/address.js"
 import type { PeerConnection } from "../transport/transport.js"
 import type { Credentials, HandshakeSettings } from "../zmtp/handshake.js"
 import type { SocketTypeName } from "../zmtp/socket-types.js"

@@ -1,7 +1,7 @@
 import { clearTimeout, clockMs, setTimeout } from "../codec/runtime.js"
 import { shorten } from "../transport/zmq-error.js"
 import type { Core } from "./core.js"
-import { Hold } from "./hold.js"
+import { Hold } from "./event-loop/hold.js"
 import { busyError } from "./mistakes.js"
 
 interface Operation {

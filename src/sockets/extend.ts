@@ -1,11 +1,12 @@
 import type { Observer, Socket as ZmqSocket } from "zeromq"
-import { isLz4 } from "../transport/endpoint.js"
+import { isLz4 } from "../transport/address.js"
 import { checkFree } from "./blocking.js"
-import { defineEndpointMethods } from "./endpoint-methods.js"
-import { ENDPOINT_OPTIONS, type EndpointOptions } from "./endpoint-options.js"
-import { unwatch, watch } from "./exit.js"
+import { defineEndpointMethods } from "./endpoints/endpoint-methods.js"
+import { ENDPOINT_OPTIONS, type EndpointOptions } from "./endpoints/endpoint-options.js"
+import { Lz4Endpoints } from "./endpoints/lz4-endpoints.js"
+import { NativeEndpoints, type NativeMethods } from "./endpoints/native-endpoints.js"
+import { unwatch, watch } from "./event-loop/exit.js"
 import type { Lz4 } from "./lz4.js"
-import { Lz4Endpoints } from "./lz4-endpoints.js"
 import { defineMessageMethods } from "./message-methods.js"
 import {
   checkSocketOptions,
@@ -15,7 +16,6 @@ import {
   nativeRefusalReason,
 } from "./mistakes.js"
 import { Monitor } from "./monitor.js"
-import { NativeEndpoints, type NativeMethods } from "./native-endpoints.js"
 import { NATIVE_RECEIVE_MS } from "./native-pipe.js"
 import { SocketCore } from "./socket-core.js"
 import { ensureState, stateOf } from "./state.js"

@@ -2,7 +2,7 @@ import type { FlushWaiter } from "../patterns/flush-waiters.js"
 import type { Pipe } from "../patterns/pipe.js"
 import { Deadline } from "../transport/deadline.js"
 import { zmqError } from "../transport/zmq-error.js"
-import type { Hold } from "./hold.js"
+import type { Hold } from "./event-loop/hold.js"
 
 /**
  * Waits until the pipes have written all messages sent so far, or never will.

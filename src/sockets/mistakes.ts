@@ -5,7 +5,7 @@
 import type { Socket } from "zeromq"
 import { shown, wrongType, wrongValue } from "../codec/errors.js"
 import type { Refusal } from "../patterns/socket-type.js"
-import { interfaceNames, isLz4, SCHEME } from "../transport/endpoint.js"
+import { interfaceNames, isLz4, SCHEME } from "../transport/address.js"
 import {
   explain,
   explained,
@@ -14,7 +14,7 @@ import {
   type ZmqError,
   zmqError,
 } from "../transport/zmq-error.js"
-import { ENDPOINT_OPTIONS } from "./endpoint-options.js"
+import { ENDPOINT_OPTIONS } from "./endpoints/endpoint-options.js"
 
 // -- Options -----------------------------------------------------------------------
 

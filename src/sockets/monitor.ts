@@ -1,6 +1,6 @@
 import type { Event, Observer } from "zeromq"
 import { zmqError } from "../transport/zmq-error.js"
-import { Hold } from "./hold.js"
+import { Hold } from "./event-loop/hold.js"
 
 /**
  * Maximum number of queued events: as many as between libzmq's monitor and its observer, each of

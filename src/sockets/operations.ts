@@ -6,13 +6,13 @@ import { Deadline } from "../transport/deadline.js"
 import { shorten, zmqError } from "../transport/zmq-error.js"
 import type { SocketTypeName } from "../zmtp/socket-types.js"
 import { checkFree } from "./blocking.js"
-import type { Hold } from "./hold.js"
+import type { Hold } from "./event-loop/hold.js"
+import { TurnBudget } from "./event-loop/turn-budget.js"
 import { copyMessage, type Received, receiveFrom } from "./message.js"
 import { busyError, refusalError } from "./mistakes.js"
 import type { MixedSocket } from "./mixed-socket.js"
 import { NATIVE_RECEIVE_MS } from "./native-pipe.js"
 import type { SocketState } from "./state.js"
-import { TurnBudget } from "./turn-budget.js"
 
 const RESOLVED = Promise.resolve()
 

@@ -5,12 +5,12 @@ import type { Routing } from "../patterns/socket-type.js"
 import { zmqError } from "../transport/zmq-error.js"
 import { loadZeromq } from "../zeromq.js"
 import { checkFree } from "./blocking.js"
+import { Hold } from "./event-loop/hold.js"
+import { turn } from "./event-loop/turn.js"
 import { coreFor } from "./extend.js"
-import { Hold } from "./hold.js"
 import type { Received } from "./message.js"
 import type { Operations } from "./operations.js"
 import { ensureState, type SocketState, stateOf } from "./state.js"
-import { turn } from "./turn.js"
 
 const zeromq: typeof zmq = loadZeromq()
 

@@ -1,7 +1,7 @@
 import type { Socket } from "zeromq"
-import { isLz4 } from "../transport/endpoint.js"
+import { isLz4 } from "../transport/address.js"
 import { explanation } from "../transport/zmq-error.js"
-import { defineEndpointMethods } from "./endpoint-methods.js"
+import { defineEndpointMethods } from "./endpoints/endpoint-methods.js"
 import { explainRefusal, nativeRefusalReason } from "./mistakes.js"
 
 /** Returns a socket class of zeromq.js that does not support `lz4+tcp://`, and whose errors say so. */

@@ -9,7 +9,7 @@
  */
 
 import type { MessagePort } from "node:worker_threads"
-import type { Destination, HostPort } from "../transport/endpoint.js"
+import type { Destination, HostPort } from "../transport/address.js"
 import type { TcpOptions } from "../transport/tcp-options.js"
 import { throwLater } from "../transport/throw-later.js"
 import type {

@@ -1,8 +1,8 @@
 import { MessageChannel, receiveMessageOnPort } from "node:worker_threads"
 import { threadError } from "../codec/errors.js"
 import { clearTimeout, setTimeout } from "../codec/runtime.js"
+import type { HostPort } from "../transport/address.js"
 import { Backoff } from "../transport/backoff.js"
-import type { HostPort } from "../transport/endpoint.js"
 import { throwLater } from "../transport/throw-later.js"
 import type {
   Departure,

@@ -1,4 +1,4 @@
-import type { Destination } from "../transport/endpoint.js"
+import type { Destination } from "../transport/address.js"
 import type { TcpOptions } from "../transport/tcp-options.js"
 import type {
   MessageEncoder,

@@ -1,7 +1,7 @@
 import { receivingInstance } from "../codec/module.js"
+import type { Destination } from "./address.js"
 import type { Connection } from "./connection.js"
 import { Dialer } from "./dialer.js"
-import type { Destination } from "./endpoint.js"
 import { Listener } from "./listener.js"
 import { checkMayConnect } from "./tcp.js"
 import type { TcpOptions } from "./tcp-options.js"

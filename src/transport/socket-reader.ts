@@ -3,7 +3,7 @@ import { receivingInstance } from "../codec/module.js"
 import { clockMs } from "../codec/runtime.js"
 import type { Traffic } from "../codec/traffic.js"
 import { Transcoder, type TranscoderSink } from "../codec/transcoder.js"
-import { PlainReceiver } from "../zmtp/plain-receiver.js"
+import { PlainPeerReceiver } from "../zmtp/plain-peer-receiver.js"
 import type { Session } from "../zmtp/session.js"
 import { bufferOf } from "./channel.js"
 import { mayReadNow, type Readable, readNow, readSoon, TURN_MAX_MS } from "./read-turns.js"
@@ -93,7 +93,7 @@ export class SocketReader implements Readable, TranscoderSink {
     this.#options = options
     this.#connection = connection
     if (options.acceptsPlain) {
-      const receiver = new PlainReceiver(options.settings.budgetBytes)
+      const receiver = new PlainPeerReceiver(options.settings.budgetBytes)
       this.#receiver = receiver
       session.headCheck = receiver
     } else this.#receiver = openTranscoder(options)

@@ -2,8 +2,6 @@
 import type { NetConnectOpts } from "node:net"
 import * as net from "node:net"
 import { getSystemErrorName } from "node:util"
-import { Channel } from "./channel.js"
-import { Deadline } from "./deadline.js"
 import {
   type Destination,
   familyOf,
@@ -11,7 +9,9 @@ import {
   type HostPort,
   interfaceNames,
   mapped,
-} from "./endpoint.js"
+} from "./address.js"
+import { Channel } from "./channel.js"
+import { Deadline } from "./deadline.js"
 import type { TcpOptions } from "./tcp-options.js"
 import { mistake, quoted, systemError, zmqError } from "./zmq-error.js"
 

@@ -28,7 +28,7 @@ import {
   type HandshakeSettings,
 } from "./handshake.js"
 import type { Mechanism, Secured } from "./mechanism.js"
-import type { HeadCheck } from "./plain-receiver.js"
+import type { HeadCheck } from "./plain-peer-receiver.js"
 
 /** The consumer of a session's events, messages and commands. */
 export interface SessionHandlers extends HandshakeHandlers {

@@ -418,7 +418,7 @@ export const mutations: readonly Mutation[] = [
     name: "what a socket has sent is lost when it disconnects",
     patches: [
       {
-        file: "src/sockets/endpoint.ts",
+        file: "src/sockets/endpoints/endpoint.ts",
         from: "if (lingerMs === 0) this.#expire()",
         to: "if (lingerMs <= 0) this.#expire()",
       },
@@ -432,7 +432,7 @@ export const mutations: readonly Mutation[] = [
     name: "a ROUTER forgets the name of whom it connects to",
     patches: [
       {
-        file: "src/sockets/endpoint-registry.ts",
+        file: "src/sockets/endpoints/endpoint-registry.ts",
         from: 'endpoint.dial(connectRoutingId?.toString("latin1"))',
         to: "endpoint.dial(undefined)",
       },

@@ -1,5 +1,5 @@
 /** A scenario: the data that determines a run. It is made from a seed, and shrunk if the run fails. */
-import type { EndpointOptions } from "../../src/sockets/endpoint-options.js"
+import type { EndpointOptions } from "../../src/sockets/endpoints/endpoint-options.js"
 import { Random } from "./random.js"
 import { credentialsOf } from "./zap.js"
 

@@ -273,7 +273,7 @@ export const elsewhere: Record<string, string> = {
   "README.md: Install": "test/package/package.test.ts",
   "docs/bridge.md: As a service": "test/package/package.test.ts",
   "docs/inspect.md: A recording in progress": "test/browser/live.test.ts",
-  "docs/inspect.md: Dictionaries that were sent before": "test/unit/cli-inspect.test.ts",
+  "docs/inspect.md: Dictionaries that were sent before": "test/unit/cli/cli-inspect.test.ts",
   "docs/install.md: Installing, bundling and testing": "test/package/package.test.ts",
   "docs/peers.md: Python: pyomq": "test/interop/documented-peer.test.ts",
   "docs/peers.md: Ruby: omq-lz4": "test/recorded/README.md",

@@ -6,7 +6,7 @@ import { Codec } from "zeromq-lz4/codec"
 
 import { Req } from "../../src/patterns/req.js"
 import type { SocketTypeEvents, TypeOptions } from "../../src/patterns/socket-type.js"
-import { PlainReceiver } from "../../src/zmtp/plain-receiver.js"
+import { PlainPeerReceiver } from "../../src/zmtp/plain-peer-receiver.js"
 import { Session } from "../../src/zmtp/session.js"
 import { bytesOf, type Example, examples, named, readTable, rfc } from "../support/rfc.js"
 import { concat, dictionaryPart, formOf, SENTINELS } from "../support/wire.js"
@@ -115,7 +115,7 @@ class Receiver {
         return true
       },
     })
-    this.#session.headCheck = new PlainReceiver(budget ?? -1)
+    this.#session.headCheck = new PlainPeerReceiver(budget ?? -1)
     this.#session.start()
     this.#session.greet(greetingOf())
     if (afterHandshake) this.#session.receive(ready("PUSH"))

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest"
-import { Linger } from "../../../src/sockets/linger.js"
+import { Linger } from "../../../src/sockets/endpoints/linger.js"
 
 const expired = vi.fn()
 let blockedMs = 0

@@ -1,0 +1,284 @@
+import type { Context, Event, Socket } from "zeromq"
+import type { Pipe } from "../../patterns/pipe.js"
+import type { SocketType } from "../../patterns/socket-type.js"
+import {
+  canonicalEndpoint,
+  formatEndpoint,
+  type HostPort,
+  parseBind,
+  parseConnect,
+  withoutScheme,
+} from "../../transport/address.js"
+import { resolveHost, resolveHostSync } from "../../transport/tcp.js"
+import { explain, mistake, type ZmqError, zmqError } from "../../transport/zmq-error.js"
+import { exitsLater } from "../event-loop/exit.js"
+import type { Hold } from "../event-loop/hold.js"
+import { turn } from "../event-loop/turn.js"
+import type { Lz4 } from "../lz4.js"
+import { bindFailureReason, takenRoutingId } from "../mistakes.js"
+import { readPipeOptions } from "../socket-options.js"
+import type { SocketState } from "../state.js"
+import { BoundEndpoint } from "./bound-endpoint.js"
+import { ConnectedEndpoint } from "./connected-endpoint.js"
+import type { EndpointHost, EndpointSettings } from "./endpoint.js"
+import type { EndpointOptions } from "./endpoint-options.js"
+import { SettingsReader } from "./endpoint-settings.js"
+
+/** Maximum number of endpoints that an error names. */
+const NAMES_MAX = 10
+
+type Endpoint = BoundEndpoint | ConnectedEndpoint
+
+/** The `lz4+tcp://` endpoints of a socket, by name, and what they share: options and pipes. */
+export class EndpointRegistry implements EndpointHost {
+  readonly type: SocketType
+  lastEndpoint: string | null = null
+  readonly #state: SocketState
+  /** Undefined after the socket was closed. */
+  #context: Context | undefined
+  readonly #hold: Hold
+  readonly #settings: SettingsReader
+  /** Endpoints by name. Connecting repeatedly may give several with one name. */
+  readonly #endpoints = new Map<string, Endpoint[]>()
+  /** Endpoints that were released and still have messages to send. */
+  readonly #leaving = new Set<Endpoint>()
+  readonly #pipes = new Set<Pipe>()
+  /** Set when the socket is closed: called when no endpoint has messages to send any more. */
+  #ended: (() => void) | undefined
+
+  constructor(socket: Socket, type: SocketType, state: SocketState, hold: Hold) {
+    this.type = type
+    this.#state = state
+    this.#context = socket.context
+    this.#hold = hold
+    this.#settings = new SettingsReader(type.name, state)
+  }
+
+  get context(): Context | undefined {
+    return this.#context
+  }
+
+  get lz4(): Lz4 {
+    return this.#state.lz4
+  }
+
+  /** The endpoints that were not released. */
+  get open(): Endpoint[] {
+    return [...this.#endpoints.values()].flat()
+  }
+
+  /** The pipes that may have messages to send, including those of released endpoints. */
+  get sendingPipes(): Pipe[] {
+    return [...this.open, ...this.#leaving].flatMap((endpoint) => [...endpoint.sendingPipes])
+  }
+
+  async bind(socket: Socket, address: string, options: EndpointOptions): Promise<void> {
+    await turn() // takes as long as in zeromq.js, which binds on another thread
+    checkAffinity(socket, address)
+    let resolved: HostPort
+    try {
+      resolved = await resolveHost(parseBind(address, socket.ipv6), socket.ipv6, address)
+    } catch (error) {
+      throw this.bindError(address, error)
+    }
+    const endpoint = this.#newBound(address, this.#settings.read(socket, address, options))
+    this.#hold.ref()
+    try {
+      await endpoint.listen(resolved)
+    } catch (error) {
+      throw this.#listenError(address, error)
+    } finally {
+      this.#hold.unref()
+    }
+    this.#addBound(endpoint)
+  }
+
+  bindSync(socket: Socket, address: string, options: EndpointOptions): void {
+    checkAffinity(socket, address)
+    let resolved: HostPort
+    try {
+      resolved = resolveHostSync(parseBind(address, socket.ipv6), socket.ipv6, address)
+    } catch (error) {
+      throw this.bindError(address, error)
+    }
+    const endpoint = this.#newBound(address, this.#settings.read(socket, address, options))
+    try {
+      endpoint.listenSync(resolved)
+    } catch (error) {
+      throw this.#listenError(address, error)
+    }
+    this.#addBound(endpoint)
+  }
+
+  /** @throws Error if the connections' thread cannot start. */
+  #newBound(address: string, settings: EndpointSettings): BoundEndpoint {
+    try {
+      return madeWith(settings, () => new BoundEndpoint(this, settings))
+    } catch (error) {
+      throw this.#listenError(address, error)
+    }
+  }
+
+  #addBound(endpoint: BoundEndpoint): void {
+    this.lastEndpoint = endpoint.address
+    this.#add(endpoint.address, endpoint)
+  }
+
+  #listenError(address: string, error: unknown): Error {
+    this.emit({ type: "close" } as Event) // without an address, as libzmq has it
+    const why = bindFailureReason(address, (error as { code?: string }).code)
+    return this.bindError(address, why === undefined ? error : explain(error as Error, why))
+  }
+
+  connect(socket: Socket, address: string, options: EndpointOptions): void {
+    checkAffinity(socket, address)
+    const destination = parseConnect(address, socket.ipv6)
+    this.#checkRoutingId(address)
+    const settings = this.#settings.read(socket, address, options)
+    if (this.type.connectsOnce && this.#endpoints.has(address)) {
+      settings.transport.encoder.close()
+      return
+    }
+    const gaveUp = (isWrongPeer: boolean) => this.#forget(address, endpoint, isWrongPeer)
+    const endpoint = madeWith(
+      settings,
+      () => new ConnectedEndpoint(this, settings, address, destination, gaveUp),
+    )
+    this.#add(address, endpoint)
+    this.lastEndpoint = address
+    const { connectRoutingId } = this.#state
+    this.#state.connectRoutingId = undefined
+    endpoint.dial(connectRoutingId?.toString("latin1"))
+  }
+
+  /** Refuses a routing id for the next peer that another peer has. libzmq would abort the process. */
+  #checkRoutingId(address: string): void {
+    const { connectRoutingId } = this.#state
+    if (!connectRoutingId || !this.type.knows([connectRoutingId], {})) return
+    this.#state.connectRoutingId = undefined
+    throw takenRoutingId(address, connectRoutingId)
+  }
+
+  /**
+   * Releases the endpoints with this name. As in libzmq, unbind() and disconnect() both do this.
+   *
+   * @throws Error with code ENOENT.
+   */
+  disconnect(socket: Socket, address: string): void {
+    if (withoutScheme(address) === "")
+      throw mistake("EINVAL", address, "has neither host nor port", this.#names())
+    const name = this.#endpoints.has(address) ? address : canonicalEndpoint(address, socket.ipv6)
+    const endpoints = this.#endpoints.get(name)
+    if (!endpoints) throw mistake("ENOENT", address, "is not bound or connected", this.#names())
+    this.#endpoints.delete(name)
+    const { linger } = socket
+    for (const endpoint of endpoints) this.#release(endpoint, linger, true)
+  }
+
+  /**
+   * Resolves the host name in an address, and returns the name of the endpoint that is bound there;
+   * `address` itself if there is none.
+   */
+  async resolve(socket: Socket, address: string): Promise<string> {
+    if (this.#endpoints.has(address)) return address
+    try {
+      const given = parseConnect(address, socket.ipv6)
+      if (given.host === "") return address
+      const resolved = formatEndpoint(await resolveHost(given, socket.ipv6, address))
+      return this.#endpoints.has(resolved) ? resolved : address
+    } catch {
+      return address
+    }
+  }
+
+  /** Returns the names of the endpoints, for use in errors. */
+  #names(): string {
+    const names = [...this.#endpoints.keys()]
+    if (names.length === 0) return "the socket has no lz4+tcp:// endpoint"
+    const more = names.length > NAMES_MAX ? ` and ${names.length - NAMES_MAX} more` : ""
+    return `the socket has ${names.slice(0, NAMES_MAX).join(", ")}${more}`
+  }
+
+  /** Releases all endpoints. Calls `ended` when none has messages to send any more. */
+  close(lingerMs: number, ended: () => void): void {
+    for (const endpoint of this.open) this.#release(endpoint, lingerMs, false)
+    this.#endpoints.clear()
+    this.#context = undefined
+    this.#settings.close()
+    if (this.#leaving.size > 0) this.#ended = ended
+    else ended()
+  }
+
+  #release(endpoint: Endpoint, lingerMs: number, keepsReceived: boolean): void {
+    const gone = exitsLater(endpoint, this.#context)
+    this.#leaving.add(endpoint)
+    const released = () => {
+      this.#leaving.delete(endpoint)
+      gone()
+      if (this.#leaving.size === 0) this.#ended?.()
+    }
+    endpoint.release(lingerMs, released, keepsReceived)
+  }
+
+  #add(name: string, endpoint: Endpoint): void {
+    const endpoints = this.#endpoints.get(name)
+    if (endpoints) endpoints.push(endpoint)
+    else this.#endpoints.set(name, [endpoint])
+  }
+
+  /** Removes an endpoint that gave up. As with libzmq, its name may stay until it is disconnected. */
+  #forget(name: string, endpoint: Endpoint, keepsName: boolean): void {
+    const rest = (this.#endpoints.get(name) ?? []).filter((other) => other !== endpoint)
+    if (rest.length > 0 || keepsName) this.#endpoints.set(name, rest)
+    else this.#endpoints.delete(name)
+    endpoint.release(0, () => {}, false)
+  }
+
+  /** Emits the event for an endpoint that cannot be bound, and returns the error to throw. */
+  bindError(address: string, error: unknown): Error {
+    const { code, message } = error as Error & { code: string }
+    // zeromq.js has no errors like those of this package.
+    const reported = code.startsWith("ERR_")
+      ? (Object.assign(new Error(message), { code }) as ZmqError)
+      : zmqError(code as "EINVAL")
+    this.emit({ type: "bind:error", address: withoutScheme(address), error: reported })
+    // The address as the program gave it.
+    return Object.assign(error as Error, { address })
+  }
+
+  changeHighWaterMarks(socket: Socket): void {
+    const options = readPipeOptions(socket, this.type.name, this.#state)
+    for (const pipe of this.#pipes) pipe.options = options
+  }
+
+  // -- Events of endpoints ---------------------------------------------------------
+
+  emit(event: Event): void {
+    this.#state.monitor?.emit(event)
+  }
+
+  added(pipe: Pipe): void {
+    this.#pipes.add(pipe)
+  }
+
+  removed(pipe: Pipe): void {
+    this.#pipes.delete(pipe)
+  }
+}
+
+/** Checks that the affinity of a socket names one of its context's I/O threads, as libzmq does. */
+function checkAffinity({ affinity, context }: Socket, address: string): void {
+  if (affinity === 0) return
+  const threads = (1n << BigInt(Math.max(1, context.ioThreads))) - 1n
+  if ((BigInt(affinity) & threads) === 0n) throw zmqError("EMTHREAD", address)
+}
+
+/** Makes an endpoint. If that fails, its settings are released. */
+function madeWith<T>(settings: EndpointSettings, make: () => T): T {
+  try {
+    return make()
+  } catch (error) {
+    settings.transport.encoder.close()
+    throw error
+  }
+}

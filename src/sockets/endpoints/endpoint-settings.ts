@@ -1,0 +1,125 @@
+import type { Socket } from "zeromq"
+import { boolean, checkEndpointOptions, own } from "../../codec/options.js"
+import { Sender } from "../../codec/sender.js"
+import { ThreadTransport } from "../../thread/thread-transport.js"
+import { threadsOf } from "../../thread/threads.js"
+import { LocalTransport } from "../../transport/local-transport.js"
+import type { SocketTypeName } from "../../zmtp/socket-types.js"
+import { Authenticator } from "../authenticator.js"
+import { refuseSocketOptions } from "../mistakes.js"
+import {
+  readHandshakeSettings,
+  readHeartbeat,
+  readPipeOptions,
+  readTcpOptions,
+} from "../socket-options.js"
+import type { SocketState } from "../state.js"
+import type { EndpointSettings } from "./endpoint.js"
+import {
+  ENDPOINT_OPTIONS,
+  type EndpointOptions,
+  OWN_OPTIONS,
+  readHighWaterBytes,
+  readThread,
+} from "./endpoint-options.js"
+
+/**
+ * Reads the settings of a socket's endpoints. Endpoints without options of their own share them, and
+ * with them an encoder, until an option of the socket changes.
+ */
+export class SettingsReader {
+  readonly #socketType: SocketTypeName
+  readonly #state: SocketState
+  #sharedSettings: { settings: EndpointSettings; changes: number } | undefined
+
+  constructor(socketType: SocketTypeName, state: SocketState) {
+    this.#socketType = socketType
+    this.#state = state
+  }
+
+  /** @throws TypeError, RangeError, or Error in the form of zeromq.js. */
+  read(socket: Socket, address: string, options: EndpointOptions): EndpointSettings {
+    refuseSocketOptions(options, ENDPOINT_OPTIONS, socket)
+    const hasNoOptions = Object.keys(options ?? {}).length === 0
+    if (hasNoOptions && this.#sharedSettings?.changes === this.#state.optionChanges) {
+      const { settings } = this.#sharedSettings
+      settings.transport.encoder.share()
+      return settings
+    }
+    const settings = readSettings(socket, this.#socketType, this.#state, address, options)
+    if (hasNoOptions) {
+      this.close()
+      settings.transport.encoder.share()
+      this.#sharedSettings = { settings, changes: this.#state.optionChanges }
+    }
+    return settings
+  }
+
+  /** Releases the shared encoder. */
+  close(): void {
+    this.#sharedSettings?.settings.transport.encoder.close()
+    this.#sharedSettings = undefined
+  }
+}
+
+/** @throws TypeError, RangeError, or Error in the form of zeromq.js. */
+function readSettings(
+  socket: Socket,
+  socketType: SocketTypeName,
+  state: SocketState,
+  address: string,
+  given: EndpointOptions,
+): EndpointSettings {
+  const isCurve = socket.securityMechanism === "curve"
+  const asked = isCurve ? underCurve(given) : given
+  const settings = checkEndpointOptions(asked, socket.maxMessageSize, OWN_OPTIONS)
+  const options = own(given)
+  const pipe = readPipeOptions(socket, socketType, state)
+  const { conflate, receiveHighWaterMark } = pipe
+  const thread = readThread(options)
+  const { acceptPlain = false } = options
+  const acceptsPlain = boolean("acceptPlain", acceptPlain)
+  const receiveHighWaterBytes = readHighWaterBytes(options, receiveHighWaterMark)
+  const tcp = readTcpOptions(socket, state, address)
+  const handshake = readHandshakeSettings(socket, socketType, state, address, settings.revision)
+  const { context, zapDomain, zapEnforceDomain } = socket
+  const connection = {
+    settings,
+    handshake,
+    handshakeMs: socket.handshakeInterval,
+    heartbeat: readHeartbeat(socket),
+    acceptsPlain,
+  }
+  const credit = conflate ? 0 : receiveHighWaterMark
+  return {
+    transport: thread
+      ? new ThreadTransport(threadsOf(context), connection, tcp, credit)
+      : new LocalTransport(
+          { ...connection, sender: new Sender(settings, acceptsPlain), relays: false },
+          tcp,
+        ),
+    authenticator: new Authenticator(context, zapDomain ?? "", zapEnforceDomain, handshake),
+    authenticates:
+      handshake.plainServer || handshake.authenticate || handshake.curve?.isServer === true,
+    receiveHighWaterBytes,
+    pipe,
+    immediate: socket.immediate,
+  }
+}
+
+/**
+ * Changes the defaults for CURVE: nothing is compressed and no arenas are made, because lengths would
+ * tell an observer about content.
+ */
+function underCurve(given: EndpointOptions): EndpointOptions {
+  if (typeof given !== "object" || given === null) return given
+  const { level, acceleration, dictionary, autoDictionary, arenas } = own(given)
+  const isAsked =
+    [level, acceleration, dictionary].some((value) => value !== undefined) ||
+    (autoDictionary !== undefined && autoDictionary !== false)
+  return {
+    ...given,
+    ...(isAsked ? {} : { level: "none" }),
+    ...(arenas === undefined || arenas === "auto" ? { arenas: false } : {}),
+  }
+}

@@ -1,0 +1,349 @@
+import type { Event } from "zeromq"
+import { ProtocolError } from "../../codec/errors.js"
+import { clearTimeout, setTimeout } from "../../codec/runtime.js"
+import { Pipe, type PipeOptions } from "../../patterns/pipe.js"
+import type { SocketType } from "../../patterns/socket-type.js"
+import { Deadline } from "../../transport/deadline.js"
+import type {
+  Departure,
+  Ending,
+  EndpointEvent,
+  MessageEncoder,
+  PeerConnection,
+  Transport,
+} from "../../transport/transport.js"
+import { systemError } from "../../transport/zmq-error.js"
+import type { Credentials, HandshakeReason } from "../../zmtp/handshake.js"
+import { type Authenticator, refusalOf } from "../authenticator.js"
+import type { Lz4, Source } from "../lz4.js"
+import { Linger } from "./linger.js"
+
+/** The members of a socket that its endpoints use. */
+export interface EndpointHost {
+  readonly type: SocketType
+  readonly lz4: Lz4
+  emit(event: Event): void
+  added(pipe: Pipe): void
+  removed(pipe: Pipe): void
+}
+
+/** The settings of an endpoint's connections. */
+export interface EndpointSettings {
+  transport: Transport
+  /** Whether a ZAP handler authenticates the peers. */
+  authenticates: boolean
+  authenticator: Authenticator
+  /** Maximum plaintext in bytes that is queued for receiving from each connection; 0 is no limit. */
+  receiveHighWaterBytes: number
+  /** The options of the endpoint's pipes: as in libzmq, those that the socket had at bind() or connect(). */
+  pipe: PipeOptions
+  /** Whether a connected endpoint has a pipe only while there is a connection (ZMQ_IMMEDIATE). */
+  immediate: boolean
+}
+
+/** Milliseconds that a peer has to close its side after `linger` has expired. */
+const CLOSE_MS = 1000
+/** Milliseconds after which a peer that announced nothing is reported if it has sent nothing. */
+const SILENCE_MS = 2000
+
+/**
+ * The life of an endpoint:
+ * - "open": it has not been released.
+ * - "lingering": it was released, and its queued messages are still written.
+ * - "expired": they were dropped, because `linger` has expired. Peers have to close their sides.
+ * - "over": it was released and has no connections left.
+ */
+type Life = "open" | "lingering" | "expired" | "over"
+
+type EventType = Event["type"]
+
+/** The base of bound and connected endpoints. It handles the events of their connections. */
+export abstract class Endpoint implements Source {
+  /** The endpoint's address in events. */
+  abstract readonly address: string
+  abstract readonly kind: "bind" | "connect"
+  protected readonly host: EndpointHost
+  protected readonly settings: EndpointSettings
+  protected readonly encoder: MessageEncoder
+  /** The pipes of connections whose handshake is over. */
+  readonly pipes: Map<PeerConnection, Pipe> = new Map()
+  /** Counts of a connected endpoint, over all of its connections. */
+  protocolErrors = 0
+  reconnects = 0
+  /** Connections that this side ended, and that are only waiting for the peer to close its side. */
+  readonly #ending = new WeakSet<PeerConnection>()
+  #life: Life = "open"
+  /** The callback of `release`, which lets the process exit. */
+  #released: () => void = () => {}
+  /** Set while the life is "lingering" and `linger` has a limit. */
+  #linger: Linger | undefined
+  /** The limit of the peers once the life is "expired". */
+  #closing: NodeJS.Timeout | undefined
+  /** Whether the program was warned of a plain peer. */
+  #hasWarned = false
+  /** Peers that announced no revision and have sent nothing yet, and when they will be reported. */
+  readonly #silent = new Map<PeerConnection, Deadline>()
+  #hasReportedSilence = false
+
+  constructor(host: EndpointHost, settings: EndpointSettings) {
+    this.host = host
+    this.settings = settings
+    this.encoder = settings.transport.encoder
+  }
+
+  get socketType(): string {
+    return this.host.type.name
+  }
+
+  /** All connections, including those in their handshake. */
+  protected abstract readonly connections: Iterable<PeerConnection>
+  /** Whether messages are queued for a connection that has not been made yet. */
+  protected abstract readonly isWaiting: boolean
+
+  /**
+   * Releases the endpoint. Queued messages are sent within `lingerMs` (-1 is no limit), and then
+   * `released` is called. With `keepsReceived`, messages already received can still be read.
+   */
+  release(lingerMs: number, released: () => void, keepsReceived: boolean): void {
+    this.#life = "lingering"
+    this.#released = released
+    this.finishPipes(keepsReceived)
+    if (this.#isOver) return
+    if (lingerMs === 0) this.#expire()
+    else if (lingerMs > 0) this.#linger = new Linger(lingerMs, () => this.#expire())
+    this.checkReleased()
+  }
+
+  protected get isReleased(): boolean {
+    return this.#life !== "open"
+  }
+
+  get #isOver(): boolean {
+    return this.#life === "over"
+  }
+
+  /** The rest of `linger` in milliseconds, after the endpoint was released. */
+  get lingerLeftMs(): number {
+    if (this.#life === "expired" || this.#isOver) return 0
+    return this.#linger?.leftMs ?? Number.POSITIVE_INFINITY
+  }
+
+  /** The pipes that messages can be sent to. */
+  abstract readonly sendingPipes: Iterable<Pipe>
+
+  /** Writes the sent messages after the event loop has stopped. */
+  abstract depart(departure: Departure): void
+
+  /** Drops the messages not yet written, because `linger` has expired. */
+  #expire(): void {
+    this.#closing = setTimeout(() => {
+      for (const connection of this.connections) connection.destroy()
+    }, CLOSE_MS).unref()
+    this.#life = "expired"
+    this.dropWaiting()
+    // Node keeps the process alive for data that the system has no room for; libzmq drops it.
+    for (const connection of this.connections)
+      if (!this.pipes.has(connection) || connection.blocked) this.destroy(connection)
+    this.checkReleased()
+  }
+
+  /** Ends a connection that has no queued messages left. */
+  protected end(connection: PeerConnection): void {
+    this.#ending.add(connection)
+    connection.end()
+    this.checkReleased()
+  }
+
+  /** Ends a connection at once. */
+  protected destroy(connection: PeerConnection): void {
+    this.#ending.add(connection)
+    connection.destroy()
+  }
+
+  /** Finishes all pipes: their connections write the queued messages and end. */
+  protected abstract finishPipes(keepsReceived: boolean): void
+  /** Drops all queued messages. */
+  protected abstract dropWaiting(): void
+  /** Called when the endpoint has no connections left. */
+  protected over(): void {}
+
+  protected checkReleased(): void {
+    if (!this.isReleased || this.#isOver || this.isWaiting) return
+    const connections = [...this.connections]
+    // As with libzmq, the system sends the rest, even after the process has exited.
+    if (this.#life === "expired" && connections.every((one) => this.#ending.has(one)))
+      this.#released()
+    if (connections.length > 0) return
+    this.#life = "over"
+    this.#linger?.clear()
+    clearTimeout(this.#closing)
+    this.over()
+    this.encoder.close()
+    this.#released()
+  }
+
+  // -- Events ----------------------------------------------------------------------
+
+  protected emit(type: EventType, more: object = {}, reason?: Error): void {
+    const event = { type, address: this.address, ...more }
+    // Not enumerable: zeromq.js has no such field, and programs may compare or store events as a whole.
+    if (reason) Object.defineProperty(event, "error", { value: reason })
+    this.host.emit(event as Event)
+  }
+
+  protected onEvent(event: EndpointEvent): void {
+    switch (event.type) {
+      case "delayed":
+        this.emit("connect:delay")
+        break
+      case "attemptFailed":
+        this.emit("close", {}, event.error)
+        break
+      case "retried":
+        this.emit("connect:retry", { interval: event.intervalMs })
+        this.host.lz4.retried(this, event)
+        break
+      case "gaveUp":
+        this.gaveUp(event.isWrongPeer)
+        break
+      case "acceptFailed": {
+        const { code } = event.error as NodeJS.ErrnoException
+        this.emit("accept:error", { error: systemError(code) })
+        break
+      }
+      case "opened":
+        this.opened(event.connection)
+        break
+      case "authenticate":
+        this.#authenticate(event.connection, event.credentials)
+        break
+      case "refused":
+        this.#refused(event.status)
+        break
+      case "failed":
+        this.#failed(event.connection, event.error, event.reason)
+        break
+      case "ready":
+        this.emit("handshake")
+        this.host.lz4.ready(event.connection)
+        this.#watchSilence(event.connection)
+        this.ready(event.connection, Buffer.from(event.peerRoutingId))
+        break
+      case "effortChanged":
+        this.host.lz4.effortChanged(event.connection)
+        break
+      case "closed":
+        this.closed(event.connection, event)
+    }
+  }
+
+  protected abstract opened(connection: PeerConnection): void
+  /** Attaches the connection to its pipe. */
+  protected abstract ready(connection: PeerConnection, peerRoutingId: Buffer): void
+  protected abstract closed(connection: PeerConnection, ending: Ending): void
+  /** Called when a connected endpoint has no connection and will have none. */
+  protected gaveUp(_isWrongPeer: boolean): void {}
+
+  #authenticate(connection: PeerConnection, credentials: Credentials): void {
+    this.settings.authenticator.ask(connection, credentials, (answer) => {
+      const refusal = refusalOf(answer, credentials)
+      if (refusal) {
+        this.emit(refusal.type, { error: refusal.error })
+        connection.refuse()
+      } else connection.authenticated(typeof answer === "number" ? answer : undefined)
+    })
+  }
+
+  #refused(status: number): void {
+    const words: Record<number, string> = {
+      300: "Temporary error",
+      400: "Authentication failure",
+      500: "Internal error",
+    }
+    const error = Object.assign(new Error(words[status] ?? "Unknown error"), { status })
+    this.emit("handshake:error:auth", { error })
+  }
+
+  #failed(
+    connection: PeerConnection,
+    error: ProtocolError,
+    reason: HandshakeReason | undefined,
+  ): void {
+    if (this.kind === "connect") this.protocolErrors++
+    if (reason) {
+      const code = `ERR_ZMTP_${reason}`
+      const reported = Object.assign(new Error("ZMTP protocol error"), { code })
+      this.emit("handshake:error:protocol", { error: reported })
+    }
+    if (isProbablyPlain(connection, error)) this.#plainPeer(connection, error)
+    else this.host.lz4.failed(connection, this, error)
+  }
+
+  /**
+   * Reports a peer that announced no revision, unless it sends something within `SILENCE_MS`. It may
+   * be a plain SUB or PULL, which cannot read what it is sent and reports no error.
+   */
+  #watchSilence(connection: PeerConnection): void {
+    if (this.#hasReportedSilence || connection.scheme === "tcp") return
+    if (connection.peerRevision !== undefined) return
+    const limit = new Deadline(SILENCE_MS, () => {
+      this.#silent.delete(connection)
+      if (this.#hasReportedSilence || connection.counts.received.messages > 0) return
+      this.#hasReportedSilence = this.host.lz4.silent(connection, this)
+    })
+    this.#silent.set(connection, limit)
+  }
+
+  /** Reports a peer whose first part has no sentinel. Warns if nobody listens for the event. */
+  #plainPeer(connection: PeerConnection, error: ProtocolError): void {
+    const { lz4 } = this.host
+    const reported = new ProtocolError(
+      error.code,
+      `${error.message.slice(error.code.length + 2)}; the peer announced nothing, so it probably speaks tcp://`,
+    )
+    if (lz4.listenerCount("protocolError") === 0 && !this.#hasWarned) {
+      this.#hasWarned = true
+      const { remoteAddress, remotePort } = connection
+      process.emitWarning(
+        `the peer ${remoteAddress}:${remotePort} of ${this.address} lost its connection: ${reported.message}. Both ends have to be lz4+tcp://, unless this one has the option acceptPlain.`,
+        { code: reported.code },
+      )
+    }
+    lz4.failed(connection, this, reported)
+  }
+
+  protected tellClosed(connection: PeerConnection, { error, stage, counts }: Ending): void {
+    this.settings.authenticator.cancel(connection)
+    this.#silent.get(connection)?.clear()
+    this.#silent.delete(connection)
+    // As with libzmq, a connection that this side ended has no more events.
+    if (!this.#ending.has(connection)) {
+      if (stage === "handshaking")
+        this.emit("handshake:error:other", { error: handshakeError(error) })
+      this.emit("disconnect")
+    }
+    const reported = error instanceof ProtocolError ? undefined : error
+    this.host.lz4.closed(connection, this, counts, reported)
+  }
+
+  protected newPipe(): Pipe {
+    const { host, settings } = this
+    const { receiveHighWaterBytes } = settings
+    const pipe = new Pipe(host.type, this.encoder, settings.pipe, receiveHighWaterBytes)
+    host.lz4.pipeAdded(pipe)
+    return pipe
+  }
+}
+
+/** Returns whether the first part of a peer that announced no revision had no sentinel. */
+function isProbablyPlain(connection: PeerConnection, { code }: ProtocolError): boolean {
+  if (code !== "ERR_LZ4_PART_TOO_SHORT" && code !== "ERR_LZ4_UNKNOWN_SENTINEL") return false
+  return connection.peerRevision === undefined && connection.counts.received.wireBytes === 0
+}
+
+/** Returns libzmq's error for a connection that ended during its handshake. */
+function handshakeError(error: Error | undefined): Error {
+  const code = (error as NodeJS.ErrnoException | undefined)?.code
+  if (code === undefined || error instanceof ProtocolError) return systemError("EPIPE")
+  return systemError(code === "ETIMEDOUT" ? "EAGAIN" : code)
+}

@@ -1,0 +1,103 @@
+import type { Socket } from "zeromq"
+import { own } from "../../codec/options.js"
+import { explained } from "../../transport/zmq-error.js"
+import { blocking } from "../blocking.js"
+import { turn } from "../event-loop/turn.js"
+import { copyBytes } from "../message.js"
+import { checkRoutingId } from "../mistakes.js"
+import type { SocketCore } from "../socket-core.js"
+import type { SocketState } from "../state.js"
+import { OPTION } from "../zmq-numbers.js"
+import type { EndpointMethods } from "./endpoint-methods.js"
+import type { EndpointOptions } from "./endpoint-options.js"
+
+type Args = [address: string, options?: EndpointOptions & { routingId?: string }]
+
+/** Binds and connects `lz4+tcp://` endpoints. */
+export class Lz4Endpoints implements EndpointMethods {
+  readonly #coreFor: (socket: Socket) => SocketCore
+
+  /** @param coreFor returns the core of a socket, which the first endpoint creates. */
+  constructor(coreFor: (socket: Socket) => SocketCore) {
+    this.#coreFor = coreFor
+  }
+
+  bind(socket: Socket, state: SocketState, args: unknown[]): Promise<void> {
+    const [address, options = {}] = args as Args
+    return blocking(socket, state, async () => {
+      try {
+        await this.#coreFor(socket).endpoints.bind(socket, address, options)
+      } finally {
+        state.endpointCount++
+      }
+    })
+  }
+
+  bindSync(socket: Socket, state: SocketState, args: unknown[]): void {
+    const [address, options = {}] = args as Args
+    try {
+      this.#coreFor(socket).endpoints.bindSync(socket, address, options)
+    } finally {
+      state.endpointCount++
+    }
+  }
+
+  unbind(socket: Socket, state: SocketState, args: unknown[]): Promise<void> {
+    const [address] = args as Args
+    let name: string
+    return blocking(
+      socket,
+      state,
+      async () => {
+        const { endpoints } = this.#coreFor(socket)
+        await turn()
+        name = await endpoints.resolve(socket, address)
+      },
+      // A listener of "close" may bind again.
+      () => this.unbindSync(socket, state, [name]),
+    )
+  }
+
+  unbindSync(socket: Socket, state: SocketState, args: unknown[]): void {
+    try {
+      this.#release(socket, args)
+    } finally {
+      state.endpointCount--
+    }
+  }
+
+  connect(socket: Socket, state: SocketState, args: unknown[]): void {
+    const [address, given] = args as Args
+    const core = this.#coreFor(socket)
+    const isRouter = core.type.name === "ROUTER" && typeof given === "object"
+    const options = isRouter ? withoutRoutingId(given ?? {}, state) : (given ?? {})
+    core.endpoints.connect(socket, address, options)
+    state.endpointCount++
+  }
+
+  disconnect(socket: Socket, state: SocketState, args: unknown[]): void {
+    this.#release(socket, args)
+    state.endpointCount--
+  }
+
+  #release(socket: Socket, args: unknown[]): void {
+    const [address] = args as Args
+    this.#coreFor(socket).endpoints.disconnect(socket, address)
+  }
+}
+
+/** Takes the routing id of a ROUTER's next peer out of the options. */
+function withoutRoutingId(
+  given: EndpointOptions & { routingId?: string },
+  state: SocketState,
+): EndpointOptions {
+  const { routingId, ...options } = own(given)
+  if (routingId) {
+    checkRoutingId(routingId)
+    state.optionChanging(OPTION.connectRoutingId)
+    const id = copyBytes(routingId)
+    if (id.length === 0) throw explained("EINVAL", "the routing id of a peer cannot be empty")
+    state.connectRoutingId = id
+  }
+  return options
+}

@@ -1,0 +1,200 @@
+import type { Socket } from "zeromq"
+import type { Message } from "../../patterns/message.js"
+import type { Routing } from "../../patterns/socket-type.js"
+import { familyOf, formatEndpoint, type HostPort, parseBind } from "../../transport/address.js"
+import { resolveHost } from "../../transport/tcp.js"
+import { blocking, blockingNative } from "../blocking.js"
+import { turn } from "../event-loop/turn.js"
+import type { Received } from "../message.js"
+import { ignoredOption } from "../mistakes.js"
+import { MixedSocket } from "../mixed-socket.js"
+import { NATIVE_RECEIVE_MS, type NativeSocket } from "../native-pipe.js"
+import type { SocketCore } from "../socket-core.js"
+import type { SocketState } from "../state.js"
+import { OPTION } from "../zmq-numbers.js"
+import type { EndpointMethods } from "./endpoint-methods.js"
+import { ENDPOINT_OPTIONS } from "./endpoint-options.js"
+
+/** Members of zeromq.js that its types do not declare. */
+interface Undeclared {
+  send?(...args: unknown[]): Promise<void>
+  receive?(...args: unknown[]): Promise<Received>
+  join?(...groups: unknown[]): void
+  leave?(...groups: unknown[]): void
+  getInt32Option(option: number): number
+  setBoolOption(option: number, value: boolean): void
+  setInt32Option(option: number, value: number): void
+  setStringOption(option: number, value: string | Buffer | null): void
+}
+
+/** The prototype of a class of zeromq.js. */
+export type NativeMethods = Socket & Undeclared
+
+/** Binds and connects endpoints of libzmq, and lets a socket core use them. */
+export class NativeEndpoints implements EndpointMethods {
+  readonly #native: NativeMethods
+  readonly #className: string
+  readonly #coreOf: (socket: Socket) => SocketCore | undefined
+
+  /** @param coreOf returns the core of a socket; undefined if it has none. */
+  constructor(
+    native: NativeMethods,
+    className: string,
+    coreOf: (socket: Socket) => SocketCore | undefined,
+  ) {
+    this.#native = native
+    this.#className = className
+    this.#coreOf = coreOf
+  }
+
+  bind(socket: Socket, state: SocketState, args: unknown[]): Promise<void> {
+    const { bind, bindSync } = this.#native
+    state.useNative()
+    const added = () => this.#added(socket, state)
+    return (
+      this.#withoutThread(socket, state, args, bindSync, true, added) ??
+      blockingNative(state, bind.apply(socket, addressOf(socket, args)), added)
+    )
+  }
+
+  bindSync(socket: Socket, state: SocketState, args: unknown[]): void {
+    state.useNative()
+    this.#native.bindSync.apply(socket, addressOf(socket, args))
+    this.#added(socket, state)
+  }
+
+  unbind(socket: Socket, state: SocketState, args: unknown[]): Promise<void> {
+    const { unbind, disconnect } = this.#native
+    const removed = () => {
+      state.nativeEndpoints--
+    }
+    // zmq_unbind and zmq_disconnect are the same in libzmq. unbindSync() of zeromq.js 6.8 binds instead.
+    return (
+      this.#withoutThread(socket, state, args, disconnect, false, removed) ??
+      blockingNative(state, unbind.apply(socket, args as [string]), removed)
+    )
+  }
+
+  unbindSync(socket: Socket, _state: SocketState, args: unknown[]): void {
+    this.#native.unbindSync.apply(socket, args as [string])
+  }
+
+  connect(socket: Socket, state: SocketState, args: unknown[]): void {
+    const [address, options] = args as [string, object | undefined]
+    if (this.#className === "Router" && !socket.closed) checkRouterOptions(address, options)
+    state.useNative()
+    this.#native.connect.apply(socket, addressOf(socket, args))
+    this.#added(socket, state)
+  }
+
+  disconnect(socket: Socket, state: SocketState, args: unknown[]): void {
+    this.#native.disconnect.apply(socket, args as [string])
+    state.nativeEndpoints--
+  }
+
+  /** Makes the socket core use libzmq's endpoints as well. */
+  mix(socket: Socket, state: SocketState, core: SocketCore): void {
+    const native = this.#native
+    native.setInt32Option.call(socket, OPTION.sendTimeout, 0)
+    if (native.receive) native.setInt32Option.call(socket, OPTION.receiveTimeout, NATIVE_RECEIVE_MS)
+    const ref = new WeakRef(socket)
+    const open = (): NativeSocket | undefined => {
+      const socket = ref.deref()
+      return socket && !socket.closed ? nativeSocket(native, socket) : undefined
+    }
+    const { operations } = core
+    operations.mix(new MixedSocket(core.type, state.typeOptions, open, operations))
+  }
+
+  #added(socket: Socket, state: SocketState): void {
+    state.nativeEndpoints++
+    const core = this.#coreOf(socket)
+    if (!core) return
+    core.endpoints.lastEndpoint = null
+    if (!core.operations.mixed) this.mix(socket, state, core)
+  }
+
+  /**
+   * Binds or unbinds one of libzmq's endpoints on this thread if there is a socket core. Returns
+   * undefined if there is none, so that zeromq.js's own methods are to be used.
+   *
+   * zeromq.js's own bind() and unbind() call libzmq on another thread. libzmq allows only one call at
+   * a time for a socket, and the core sends and receives at any time.
+   */
+  #withoutThread(
+    socket: Socket,
+    state: SocketState,
+    args: unknown[],
+    change: (address: string) => void,
+    binds: boolean,
+    changed: () => void,
+  ): Promise<void> | undefined {
+    const [address] = args
+    // zeromq.js throws the right errors for these.
+    const core = this.#coreOf(socket)
+    if (!core || socket.closed || args.length > 1 || typeof address !== "string") return undefined
+    return blocking(socket, state, async () => {
+      await turn()
+      let resolved = address
+      try {
+        resolved = await resolveNative(socket, address)
+      } catch (error) {
+        if (binds) throw core.endpoints.bindError(address, error)
+      }
+      try {
+        change.call(socket, resolved)
+      } catch (error) {
+        // libzmq knows a connected endpoint by the name that the program gave.
+        if (binds || resolved === address) throw Object.assign(error as Error, { address })
+        change.call(socket, address)
+      }
+      changed()
+    })
+  }
+}
+
+function nativeSocket(native: NativeMethods, socket: Socket): NativeSocket {
+  const get = (name: "readable" | "writable") => Reflect.get(native, name, socket) as boolean
+  return {
+    get readable() {
+      return get("readable")
+    },
+    get writable() {
+      return get("writable")
+    },
+    send: (message: Message, routing: Routing) =>
+      Object.keys(routing).length > 0
+        ? (native.send?.call(socket, message, routing) as Promise<void>)
+        : (native.send?.call(socket, message) as Promise<void>),
+    receive: () => native.receive?.call(socket) ?? new Promise<never>(() => {}),
+  }
+}
+
+/** Omits the options if the socket is closed, so that zeromq.js reports that instead. */
+function addressOf(socket: Socket, args: unknown[]): [address: string] {
+  return (socket.closed ? args.slice(0, 1) : args) as [string]
+}
+
+/** Refuses options that zeromq.js ignores for its own endpoints, where it reads only the routing id. */
+function checkRouterOptions(address: string, options: object | undefined): void {
+  for (const name of Object.keys(options ?? {}))
+    if (ENDPOINT_OPTIONS.includes(name)) throw ignoredOption(address, name)
+}
+
+/**
+ * Returns one of libzmq's endpoints with its host name resolved, because libzmq would resolve it
+ * on this thread and block.
+ *
+ * @throws Error with code ENODEV.
+ */
+async function resolveNative(socket: Socket, address: string): Promise<string> {
+  if (!address.startsWith("tcp://")) return address
+  let where: HostPort
+  try {
+    where = parseBind(address, socket.ipv6)
+  } catch {
+    return address // libzmq reports the error
+  }
+  if (familyOf(where.host) !== 0) return address
+  return formatEndpoint(await resolveHost(where, socket.ipv6, address), "tcp://")
+}

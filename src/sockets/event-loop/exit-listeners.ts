@@ -1,0 +1,66 @@
+/**
+ * Listeners for the end of the process. All copies of the package share them, because each
+ * reload (`delete require.cache[…]`, a test's module registry) makes another copy, and Node warns of a leak
+ * from the eleventh listener on. A copy that has no sockets is not referred to, so it can be
+ * collected.
+ */
+import { hrtime } from "../../codec/runtime.js"
+
+/** What a copy of the package does at the end of the process. Other versions of the package call it. */
+interface Copy {
+  beforeExit(): void
+  exit(): void
+}
+
+/** The state that all copies share. It has to stay as it is, unless its key changes. */
+interface Shared {
+  readonly copies: Set<Copy>
+  /** The listeners on `process`, by whichever copy added them. */
+  listeners: Copy | undefined
+}
+
+const KEY = Symbol.for("zeromq-lz4: exit listeners, 1")
+const holder = process as { [KEY]?: Shared }
+
+/** Nanoseconds of JavaScript that a process of Node 20 runs at its end. */
+const SETTLING_NS = 20_000_000n
+const mustSettle = process.version?.startsWith("v20.")
+
+/** Calls a copy at the end of the process, until `forgetExit()`. */
+export function listenForExit(copy: Copy): void {
+  holder[KEY] ??= { copies: new Set(), listeners: undefined }
+  const shared = holder[KEY]
+  shared.copies.add(copy)
+  shared.listeners ??= {
+    beforeExit() {
+      for (const one of shared.copies) one.beforeExit()
+    },
+    exit() {
+      for (const one of shared.copies) one.exit()
+      if (mustSettle) settle()
+    },
+  }
+  const { beforeExit, exit } = shared.listeners
+  // They may be missing: programs call process.removeAllListeners().
+  if (!process.listeners("beforeExit").includes(beforeExit)) process.on("beforeExit", beforeExit)
+  if (!process.listeners("exit").includes(exit)) process.on("exit", exit)
+}
+
+/** Forgets a copy. The listeners are removed with the last one, except in Node 20, which needs `settle()`. */
+export function forgetExit(copy: Copy): void {
+  const shared = holder[KEY]
+  if (!shared?.copies.delete(copy) || shared.copies.size > 0 || mustSettle) return
+  const { beforeExit, exit } = shared.listeners as Copy
+  process.off("beforeExit", beforeExit)
+  process.off("exit", exit)
+  shared.listeners = undefined
+}
+
+/**
+ * Lets V8 collect garbage if a compiler thread waits for it: Node 20 joins that thread next, and the
+ * process would never end (nodejs/node#54918). A loop gives V8 the opportunity in each iteration.
+ */
+function settle(): void {
+  const endNs = hrtime.bigint() + SETTLING_NS
+  while (hrtime.bigint() < endNs);
+}

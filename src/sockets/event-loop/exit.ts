@@ -1,0 +1,142 @@
+/**
+ * Delivers sent messages before the process exits, as tcp:// does. When the event loop is empty,
+ * all endpoints are closed, and the process stays alive for as long as their `linger` allows. If
+ * process.exit() or an uncaught error ends the process, the event loop has stopped, and the
+ * messages are written without it.
+ */
+
+import type { Context, Socket } from "zeromq"
+import { setImmediate, setTimeout } from "../../codec/runtime.js"
+import { flushAll } from "../../patterns/flusher.js"
+import { BlockingDeparture } from "../../thread/departure.js"
+import type { Departure } from "../../transport/transport.js"
+import type { SocketState } from "../state.js"
+import { forgetExit, listenForExit } from "./exit-listeners.js"
+import { Hold } from "./hold.js"
+
+/** Milliseconds after which zeromq.js prints why the process has not exited. */
+const WARNING_MS = 500
+
+/** An endpoint that was released. */
+interface Leaving {
+  readonly lingerLeftMs: number
+  depart(departure: Departure): void
+}
+
+/** The states of open sockets. A socket may be collected before its messages are written. */
+const watched = new Set<SocketState>()
+/** Endpoints that were closed but have messages to send, with the contexts of their sockets. */
+const leaving = new Set<{ endpoint: Leaving; context: Context | undefined }>()
+/** Whether the other handlers of "beforeExit" have had a turn to send messages. */
+let isAnnounced = false
+let isHolding = false
+const hold = new Hold()
+const atExit = { beforeExit: closeCores, exit: depart }
+
+// zeromq.js closes a socket that is collected without close().
+const collected = new FinalizationRegistry<SocketState>((state) => {
+  watched.delete(state)
+  closeCore(state)
+  forgetIfIdle()
+})
+
+function closeCore({ core }: SocketState): void {
+  core?.close(core.lingerMs, () => {})
+}
+
+/** Makes the endpoints of a socket end before the process does, or when the socket is collected. */
+export function watch(socket: Socket, state: SocketState): void {
+  watched.add(state)
+  collected.register(socket, state, state)
+  listenForExit(atExit)
+}
+
+/** Lets this copy of the package be collected if it has nothing to do at the end of the process. */
+function forgetIfIdle(): void {
+  if (watched.size === 0 && leaving.size === 0) forgetExit(atExit)
+}
+
+/** Drops the state of a closed socket, because its listeners may refer to the socket. */
+export function unwatch(state: SocketState): void {
+  watched.delete(state)
+  collected.unregister(state)
+  forgetIfIdle()
+}
+
+/** Registers an endpoint that still has messages to send. Returns the callback for when it has none. */
+export function exitsLater(endpoint: Leaving, context: Context | undefined): () => void {
+  const entry = { endpoint, context }
+  leaving.add(entry)
+  listenForExit(atExit)
+  return () => {
+    leaving.delete(entry)
+    forgetIfIdle()
+    if (!isHolding || leaving.size > 0) return
+    isHolding = false
+    hold.unref()
+  }
+}
+
+/**
+ * Closes the socket cores; zeromq.js closes the sockets. Calling the addon here would crash the
+ * process if a worker were terminated meanwhile.
+ */
+function closeCores(): void {
+  const open: SocketState[] = []
+  for (const state of watched) {
+    if (state.core?.isClosed !== false) watched.delete(state)
+    else open.push(state)
+  }
+  if (open.length > 0 && !isAnnounced) {
+    isAnnounced = true
+    setImmediate(() => {}) // "beforeExit" will be emitted again
+    return
+  }
+  isAnnounced = false
+  for (const state of open) closeCore(state)
+  if (leaving.size === 0 || isHolding) return
+  isHolding = true
+  hold.ref()
+  setTimeout(warnOfLeaving, WARNING_MS).unref()
+}
+
+/** Writes the sent messages within `linger`, because the process is exiting. */
+function depart(): void {
+  flushAll()
+  const departure = new BlockingDeparture()
+  let limitMs = 0
+  let context: Context | undefined
+  const add = (endpoint: Pick<Leaving, "depart">, lingerMs: number, from: Context | undefined) => {
+    if (lingerMs === 0) return
+    try {
+      endpoint.depart(departure)
+    } catch {
+      return // not enough memory to encode the messages, or to start a thread
+    }
+    limitMs = Math.max(limitMs, lingerMs < 0 ? Number.POSITIVE_INFINITY : lingerMs)
+    context = from
+  }
+  for (const { core } of watched) {
+    if (!core) continue
+    for (const endpoint of core.endpoints.open) add(endpoint, core.lingerMs, core.endpoints.context)
+  }
+  for (const { endpoint, context } of leaving) add(endpoint, endpoint.lingerLeftMs, context)
+  departure.wait(limitMs, { afterMs: WARNING_MS, warn: () => warn(context) })
+}
+
+function warnOfLeaving(): void {
+  // Endpoints whose `linger` is over only wait for their threads.
+  for (const { endpoint, context } of leaving)
+    if (endpoint.lingerLeftMs > 0) {
+      warn(context)
+      return
+    }
+}
+
+/** Prints zeromq.js's warning. Like zeromq.js, it cannot use process.emitWarning this late. */
+function warn(context: Context | undefined): void {
+  const advice = context?.blocky ? " Set 'context.blocky = false' to change this behaviour." : ""
+  process.stderr.write(
+    `(node:${process.pid}) WARNING: Waiting for queued ZeroMQ messages to be delivered.${advice}\n`,
+  )
+}

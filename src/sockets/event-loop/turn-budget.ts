@@ -1,0 +1,56 @@
+import { clockMs } from "../../codec/runtime.js"
+import type { Received } from "../message.js"
+import { turn } from "./turn.js"
+
+/** Maximum number of operations in a turn of the event loop. */
+const OPERATIONS_MAX = 512
+/**
+ * Milliseconds after which a turn ends in any case, because `OPERATIONS_MAX` large messages take long.
+ * The clock is read every `POLL_BYTES`.
+ */
+const TURN_MAX_MS = 0.5
+const POLL_BYTES = 128 * 1024
+
+/**
+ * Counts a socket's operations and their bytes, so that a program that sends or receives in a loop
+ * lets the event loop have its turn from time to time.
+ */
+export class TurnBudget {
+  /** Number of operations since the last one that waited. */
+  #operations = 0
+  /** Bytes sent and received since the clock was last read. */
+  #bytes = 0
+  /** The time at the first reading of the clock after an operation waited, in milliseconds. */
+  #turnStart: number | undefined
+  #turn: Promise<void> | undefined
+
+  /** Counts an operation. Returns whether it still belongs to this turn of the event loop. */
+  countOperation(): boolean {
+    return this.#operations++ < OPERATIONS_MAX
+  }
+
+  /** Returns what to wait for after a message: a turn of the event loop; undefined if none is due. */
+  turnAfter(message: Received): Promise<void> | undefined {
+    for (let i = 0; i < message.length; i++)
+      this.#bytes += (message[i] as Partial<Buffer>).length ?? 0
+    if (this.#bytes < POLL_BYTES) return this.#turn
+    this.#bytes = 0
+    const now = clockMs()
+    this.#turnStart ??= now
+    return now - this.#turnStart < TURN_MAX_MS ? this.#turn : this.nextTurn()
+  }
+
+  nextTurn(): Promise<void> {
+    this.#turn ??= turn().then(() => {
+      this.reset()
+      this.#turn = undefined
+    })
+    return this.#turn
+  }
+
+  /** Resets the counts, because an operation has waited for the event loop. */
+  reset(): void {
+    this.#operations = 0
+    this.#turnStart = undefined
+  }
+}
