@@ -2,6 +2,7 @@
 import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { basename, join } from "node:path"
 import { readArgs } from "./lib/args.mjs"
+import { pack, unpack } from "./lib/corpus.mjs"
 import * as paths from "./lib/paths.mjs"
 import { fail, run, start } from "./lib/run.mjs"
 import { missingSanitizers } from "./lib/sanitizers.mjs"
@@ -21,7 +22,7 @@ import { finish, tellFailure } from "./lib/tally.mjs"
 
 const usage = `usage: npm run fuzz -- [--seconds N | --fixed] [--target NAME] [--max-bytes N] [--keep]
 
-Builds each program in wasm/fuzz/ with clang and runs it on test/fuzz-corpus/NAME/. New inputs are
+Builds each program in wasm/fuzz/ with clang and runs it on test/fuzz-corpus/NAME.txt. New inputs are
 written to build/fuzz/NAME/found/, failing ones to build/fuzz/NAME/. These targets are not C programs:
 "capture" and "commands" are scripts/fuzz-NAME.mjs, which test the capture reader in dist/;
 "properties" are the property tests of test/unit/, with new values of SEED.
@@ -31,7 +32,7 @@ written to build/fuzz/NAME/found/, failing ones to build/fuzz/NAME/. These targe
                   "properties", which the suite "unit" runs with the same seed every time
   --target NAME   only wasm/fuzz/NAME.c, "capture", "commands" or "properties"
   --max-bytes N   the longest input for a C program; the shorter inputs are, the more of them are run
-  --keep          add inputs that increase coverage to the corpus`
+  --keep          the corpus becomes the shortest inputs, of it and of those found, that reach all that they do`
 
 const {
   seconds: given = "60",
@@ -169,11 +170,11 @@ async function playProperties() {
 async function fuzz(name, source) {
   const directory = join(paths.build, "fuzz", name)
   const found = join(directory, isFixed ? "fixed" : "found")
-  const kept = join(paths.root, "test/fuzz-corpus", name)
+  const kept = join(directory, "corpus")
   // What an earlier run has found would change what this one tries.
   if (isFixed) rmSync(found, { recursive: true, force: true })
   mkdirSync(found, { recursive: true })
-  mkdirSync(kept, { recursive: true })
+  unpack(name, kept)
 
   const program = join(directory, name)
   const sources = [source, ...objects.map(({ object }) => object)]
@@ -201,12 +202,8 @@ async function fuzz(name, source) {
   const text = readFileSync(log, "utf8")
   const runs = /number_of_executed_units: (\d+)/.exec(text)?.[1] ?? "?"
   if (status === 0) {
-    // Only by edges reached; counting hits too would keep many times as many inputs.
-    if (keep)
-      run(program, ["-merge=1", "-use_counters=0", "-verbosity=0", kept, found], {
-        stdio: "ignore",
-      })
-    console.log(`ok ${name}: ${runs} runs, ${readdirSync(kept).length} inputs kept`)
+    if (keep) keepShortest(name, program, [kept, found])
+    console.log(`ok ${name}: ${runs} runs`)
     return true
   }
   console.error(text.split("\n").slice(-60).join("\n"))
@@ -217,4 +214,18 @@ async function fuzz(name, source) {
     )
   console.log(`not ok ${name}: see ${paths.shown(log)}`)
   return failed(name, text.slice(-1500), artifact ? [program, artifact] : [program, kept])
+}
+
+/**
+ * Makes the shortest inputs that reach the same edges the corpus of a target. Counting hits too would keep
+ * many times as many.
+ * @param {string} name @param {string} program @param {string[]} directories
+ */
+function keepShortest(name, program, directories) {
+  const merged = join(paths.build, "fuzz", name, "merged")
+  rmSync(merged, { recursive: true, force: true })
+  mkdirSync(merged)
+  const args = ["-merge=1", "-use_counters=0", "-verbosity=0", merged, ...directories]
+  run(program, args, { stdio: "ignore" })
+  console.log(`${name}: ${pack(name, merged)} inputs kept`)
 }
