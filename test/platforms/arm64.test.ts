@@ -1,7 +1,7 @@
 /** The codec on arm64, and sockets of all types, without and with threads. */
 import { describeEmulated } from "./emulated.js"
 
-await describeEmulated("codec", "arm64", { files: ["unit/vectors"] })
+await describeEmulated("codec", "arm64", { files: ["unit/codec/vectors"] })
 const ways = {
   "pairs of socket types": {},
   "pairs of socket types, with threads": { thread: true },
