@@ -49,8 +49,9 @@ ipc://PATH.
                                 or set CURVE_SECRET_KEY, CURVE_FROM_SECRET_KEY or
                                 CURVE_TO_SECRET_KEY in the environment
       --from-client-keys FILE, --to-client-keys FILE
-                                with the bridge as the server, the public keys of the clients that
-                                it accepts, one a line; otherwise it accepts all that know its own
+                                with the bridge as the server, a file with the public keys of the
+                                clients that it accepts, one on each line; otherwise it accepts every
+                                client that knows the bridge's public key
       --stats[=SECONDS]         prints a line of statistics every SECONDS; default 5
       --metrics HOST:PORT       serves metrics for Prometheus over HTTP at /metrics, and whether the
                                 bridge works at /health; HOST and PORT may be *
@@ -165,8 +166,10 @@ function joined(args: readonly string[]): string[] {
 
 /** Reads the arguments, and the files that they name. */
 export async function readArgs(args: string[]): Promise<BridgeArguments> {
-  const { values } = parse({
+  const { values, positionals } = parse({
     args: joined(args),
+    // Not quoted in an error: it may be a key.
+    allowPositionals: true,
     options: {
       from: { type: "string" },
       to: { type: "string" },
@@ -194,6 +197,10 @@ export async function readArgs(args: string[]): Promise<BridgeArguments> {
       json: { type: "boolean" },
     },
   })
+  if (positionals.length > 0)
+    throw new UsageError(
+      "there is an argument without an option: --from-curve-server and --to-curve-server take no value, and keys are given as --help says",
+    )
   const { from, to } = values
   if (from === undefined) throw new UsageError("no --from URL given, to listen at")
   if (to === undefined) throw new UsageError("no --to URL given, to connect to")

@@ -49,8 +49,10 @@ export async function readCurve(
   const asServer = `--${side}-curve-server`
   const asClient = `--${side}-server-key`
   const ofSecret = `--${side}-secret-key`
+  if (secretKey === "") throw new UsageError(`${ofSecret} has no FILE`)
   if (secretKey !== undefined) checkNotSecret(side, ofSecret, secretKey)
   const ofClients = `--${side}-client-keys`
+  if (clientKeys === "") throw new UsageError(`${ofClients} has no FILE`)
   if (clientKeys !== undefined && !isServer)
     throw new UsageError(`${ofClients} is for ${asServer}: a client has one server`)
   if (isServer && serverKey !== undefined)
@@ -91,8 +93,9 @@ const variablesOf = (side: Side): string[] => [`CURVE_${side.toUpperCase()}_SECR
  * exist would quote a key that was given with quotes, or as `keygen` prints it.
  */
 function checkNotSecret(side: Side, option: string, value: string): void {
-  const text = unquoted(value.trim().replace(/^\w+=/, ""))
-  if (!isKey(text) || existsSync(value)) return
+  // Z85 has =, too, so what looks like a name before it may be the beginning of the key.
+  const texts = [value, value.trim().replace(/^(export\s+)?\w+=/, "")].map(unquoted)
+  if (!texts.some(isKey) || existsSync(value)) return
   throw new UsageError(
     `${option} takes the name of a file: as an argument, everybody on this machine could read the secret key. Put it into a file, or into ${variablesOf(side)[0]} in the environment, and make a new one if it is in use`,
   )
@@ -118,16 +121,16 @@ function readClientKeys(option: string, file: string): Set<string> {
   const what = `${option} ${file}`
   let text: string
   try {
-    text = readStartSync(file, LIST_MAX_BYTES).toString("latin1")
+    text = textOf(readStartSync(file, LIST_MAX_BYTES))
   } catch (error) {
     throw fileError(file, error)
   }
   if (text.length === LIST_MAX_BYTES)
     throw new InputError(
-      `${what}: the file is too large; it may have less than ${LIST_MAX_BYTES} bytes`,
+      `${what}: the file is too large; it may have fewer than ${LIST_MAX_BYTES} bytes`,
     )
   const keys = new Set<string>()
-  for (const [i, line] of text.split("\n").entries()) {
+  for (const [i, line] of text.split(/\r\n?|\n/).entries()) {
     const [key = ""] = line.trim().split(/\s+/)
     // A key may begin with #, too.
     if (key === "" || key === "#") continue
@@ -137,11 +140,14 @@ function readClientKeys(option: string, file: string): Set<string> {
   return keys
 }
 
+/** Returns the text of a file of keys, without the mark that editors of Windows put before it. */
+const textOf = (bytes: Buffer): string => bytes.toString("latin1").replace(/^\xef\xbb\xbf/, "")
+
 /** Returns the key in a file: its only text, or the value of a variable among others. */
 function fromFile(file: string, variable: string): string {
   let text: string
   try {
-    text = readStartSync(file, FILE_MAX_BYTES).toString("latin1")
+    text = textOf(readStartSync(file, FILE_MAX_BYTES))
   } catch (error) {
     throw fileError(file, error)
   }

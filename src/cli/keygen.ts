@@ -20,7 +20,8 @@ the secret key can pass for its owner.
   -h, --help                this text
 
   zeromq-lz4 keygen -o server
-  eval "$(zeromq-lz4 keygen)"   # sets CURVE_PUBLIC_KEY and CURVE_SECRET_KEY in a shell`
+  # sets CURVE_PUBLIC_KEY and CURVE_SECRET_KEY in a shell, and for what it starts
+  set -a; eval "$(zeromq-lz4 keygen)"; set +a`
 
 /** Permissions before the umask: of the public key for all, of the secret one for its owner. */
 const PUBLIC = 0o666

@@ -6,8 +6,8 @@
  */
 
 import { MessageChannel, type MessagePort } from "node:worker_threads"
+import { Heap } from "../codec/heap.js"
 import { clockMs, nextTick, queueMicrotask, setImmediate } from "../codec/runtime.js"
-import { Heap } from "./heap.js"
 import { idleTimeMs } from "./idle.js"
 
 /** Milliseconds of decoding before timers and I/O get their turn. */

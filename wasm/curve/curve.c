@@ -299,6 +299,8 @@ int32_t zl_unseal(zl_cipher *cipher, const uint8_t *source, uint32_t length, uin
     const uint64_t received =
         frame.body_bytes < have - frame.head_bytes ? frame.body_bytes : have - frame.head_bytes;
     if (frame.body_bytes > max) return ZL_E_MESSAGE_TOO_LARGE;
+    /* Which rule a short frame breaks depends on its first byte. */
+    if (received == 0 && frame.body_bytes > 0) return 0;
     /* As in libzmq, what is too short for the name has the wrong one. */
     if (!is_named(body, received) || frame.body_bytes < NAME_BYTES) return ZL_E_NOT_MESSAGE;
     if (received < NAME_BYTES) return 0;

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test } from "vitest"
 
 import { CurveEnd } from "../../../src/bridge/curve-end.js"
 import { WholeFrames } from "../../../src/bridge/whole-frames.js"
+import { readArgs } from "../../../src/cli/bridge.js"
 import { formatKey } from "../../../src/curve/keys.js"
 import { curveModule } from "../../../src/curve/module.js"
 import { runCommand } from "../../support/command.js"
@@ -241,6 +242,8 @@ describe("another mechanism ends the connection, and a line says why", () => {
 describe("options", () => {
   const ends = ["--from", "tcp://127.0.0.1:0", "--to", "lz4+tcp://127.0.0.1:1"]
   const secret = formatKey(client.secretKey)
+  /** A key that begins as a variable does. */
+  const likeVariable = `abc=${"0".repeat(36)}`
   const key = formatKey(server.publicKey)
   const secretFile = file("own.secret", `${secret}\n`)
   const FROM_SERVER = ["--from-curve-server", "--from-secret-key", secretFile]
@@ -265,18 +268,25 @@ describe("options", () => {
       2,
       ["--to-secret-key", secretFile],
     ],
-    ...[`'${secret}'`, `${secret} `, `CURVE_SECRET_KEY='${secret}'`].map(
-      (given): [string, number, string[]] => [
-        "--from-secret-key takes the name of a file",
-        2,
-        ["--from-curve-server", "--from-secret-key", given],
-      ],
-    ),
+    ...[
+      `'${secret}'`,
+      `${secret} `,
+      `CURVE_SECRET_KEY='${secret}'`,
+      `export CURVE_SECRET_KEY=${secret}`,
+      likeVariable,
+    ].map((given): [string, number, string[]] => [
+      "--from-secret-key takes the name of a file",
+      2,
+      ["--from-curve-server", "--from-secret-key", given],
+    ]),
     [
       "--from-secret-key takes the name of a file",
       2,
       ["--from-curve-server", "--from-secret-key", secret],
     ],
+    ["--from-secret-key has no FILE", 2, ["--from-curve-server", "--from-secret-key", ""]],
+    ["--from-client-keys has no FILE", 2, [...FROM_SERVER, "--from-client-keys", ""]],
+    ["there is an argument without an option", 2, ["--from-curve-server", secret]],
     [
       "cannot be CURVE's client on both sides",
       2,
@@ -326,6 +336,17 @@ describe("options", () => {
     expect({ status, stdout }).toEqual({ status: code, stdout: "" })
     expect(stderr).toContain(says)
     expect(stderr).not.toContain(secret)
+    expect(stderr).not.toContain(likeVariable)
+  })
+
+  test.each([
+    ["with the mark of Windows' editors", `\ufeff${key}\n`],
+    ["with lines that end as on Windows", `${key}\r\n# a comment\r\n`],
+    ["with lines that end as on old Macs", `# a comment\r${key} a service\r`],
+  ])("a list of clients %s", async (name, text) => {
+    const list = file(name.replaceAll(/\W/g, "-"), text)
+    const { spec } = await readArgs([...ends, ...FROM_SERVER, "--from-client-keys", list])
+    expect(spec.fromCurve?.clientKeys).toEqual(new Set([key]))
   })
 
   // A host that does not exist ends the bridge after its keys were read.

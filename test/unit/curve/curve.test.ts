@@ -287,6 +287,7 @@ describe("refuses", () => {
       frame(Buffer.from("hello, world")),
       "MALFORMED_COMMAND_UNSPECIFIED",
     ],
+    ["a short frame in the clear", frame(Buffer.from("hello")), "MALFORMED_COMMAND_UNSPECIFIED"],
     ["READY again", frame(Buffer.from("\x05READY12345678"), COMMAND), "UNEXPECTED_COMMAND"],
     ["an empty frame", frame(new Uint8Array(0)), "MALFORMED_COMMAND_UNSPECIFIED"],
     [
