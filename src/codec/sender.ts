@@ -226,6 +226,10 @@ export class Sender {
     this.#effort = effort
   }
 
+  accepts(): boolean {
+    return true
+  }
+
   /**
    * Encodes the messages of a chunk again in another packing, and releases the chunk.
    *

@@ -474,7 +474,8 @@ export abstract class Outbound implements Flushable {
 
   /**
    * Writes all queued messages even if the network has no room, because the process is about to
-   * exit.
+   * exit. One with a part whose memory has gone is left out: it would end the connection, and with it
+   * what Node has not written yet.
    *
    * @throws Error of the encoder.
    */
@@ -483,8 +484,14 @@ export abstract class Outbound implements Flushable {
     this.#encode()
     const connection = this.#connection
     const pending = this.#pending
-    while (connection && pending !== undefined && pending.length > 0)
-      this.#writeItem(connection, pending.take(this.packer))
+    while (connection && pending !== undefined && pending.length > 0) {
+      const first = pending.first()
+      if (first instanceof Chunk && first.detached) {
+        pending.shift()
+        this.#credit.sent += first.messages
+        first.release()
+      } else this.#writeItem(connection, pending.take(this.packer))
+    }
     while (connection && this.#hasChanges) this.#writeChange(connection)
   }
 

@@ -161,12 +161,13 @@ export class Packer {
 
   /**
    * Returns whether a chunk must be encoded again: it was packed for another kind of peer, or with
-   * the dictionary of another connection.
+   * the dictionary of another connection, or is in memory that the connection does not see.
    */
   mustRepack(chunk: Chunk): boolean {
     const { dictionary } = chunk
-    const isForeign = dictionary !== undefined && dictionary !== this.peerEncoder.dictionaryFrame
-    return isForeign || !chunk.fits(this.#packing)
+    const encoder = this.peerEncoder
+    const isForeign = dictionary !== undefined && dictionary !== encoder.dictionaryFrame
+    return isForeign || !chunk.fits(this.#packing) || !encoder.accepts(chunk)
   }
 
   /**

@@ -1,5 +1,7 @@
 import { concat } from "../codec/arrays.js"
+import { BUFFER_MAX_BYTES } from "../codec/buffer-max.js"
 import { Chunk, ChunkBuilder, type Packing } from "../codec/chunk.js"
+import { outOfMemory } from "../codec/errors.js"
 import { fixedView } from "../codec/fixed-view.js"
 import { countFrames, framesLength, writeFrames } from "../codec/frames.js"
 import { framesChunk } from "../codec/sender.js"
@@ -12,8 +14,8 @@ const NO_FRAMES = new Uint8Array(0)
 const NO_PARTS: readonly Uint8Array[] = []
 
 /**
- * The encoder of remote connections: writes messages as plain frames to shared memory, and leaves
- * their encoding to the worker.
+ * The encoder of remote connections: writes messages as plain frames to shared memory (large parts that
+ * have to wait only when their turn comes), and leaves their encoding to the worker.
  */
 class Framer implements MessageEncoder {
   readonly slabs: SharedSlabs = new SharedSlabs()
@@ -47,28 +49,25 @@ class Framer implements MessageEncoder {
     return this.slabs.withRoom(bytes) ?? this.slabs.ofAtLeast(bytes)
   }
 
-  /** Returns a message that has to wait. Its large parts are only copied in `toShared()`. */
+  /**
+   * Returns a message that has to wait. Its large parts are only copied in `repack()`.
+   *
+   * @throws RangeError if there can never be memory for that.
+   */
   frame(message: readonly Uint8Array[]): Chunk {
+    const bytes = framesLength(message)
+    if (bytes > BUFFER_MAX_BYTES) throw outOfMemory("a message", bytes)
     return framesChunk(this.#builder, NO_FRAMES, message)
   }
 
+  /** Whether the other thread sees the chunk. One that had to wait may be in memory of its own. */
+  accepts(chunk: Chunk): boolean {
+    return chunk.references.length === 0 && chunk.bytes.buffer instanceof SharedArrayBuffer
+  }
+
+  /** Copies a chunk to shared memory. No part is detached. */
   repack(chunk: Chunk): Chunk {
-    return chunk
-  }
-
-  /** Returns the frames, if possible without a copy: the other thread sees the memory, which is not reused. */
-  plainFrames(chunk: Chunk): Uint8Array {
-    return chunk.references.length > 0 ? concat(chunk.arrays) : chunk.bytes
-  }
-
-  share(): void {}
-
-  close(): void {}
-
-  /** Copies a chunk that had to wait to shared memory, unless it is there. No part is detached. */
-  toShared(chunk: Chunk): Chunk {
-    const { length, messages, references } = chunk
-    if (references.length === 0 && chunk.bytes.buffer instanceof SharedArrayBuffer) return chunk
+    const { length, messages } = chunk
     const slab = this.#slabFor(length)
     let at = slab.used
     for (const piece of chunk.arrays) {
@@ -79,6 +78,15 @@ class Framer implements MessageEncoder {
     chunk.release()
     return copied
   }
+
+  /** Returns the frames, if possible without a copy: the other thread sees the memory, which is not reused. */
+  plainFrames(chunk: Chunk): Uint8Array {
+    return chunk.references.length > 0 ? concat(chunk.arrays) : chunk.bytes
+  }
+
+  share(): void {}
+
+  close(): void {}
 }
 
 /** Returns a chunk of the next bytes of a slab. */

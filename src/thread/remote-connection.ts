@@ -15,7 +15,6 @@ import type {
   Waiting,
 } from "../transport/transport.js"
 import type { AuthStatus } from "../zmtp/handshake.js"
-import { framer } from "./framer.js"
 import { toPlain } from "./plain-error.js"
 import { PostedWrites } from "./posted-writes.js"
 import {
@@ -147,9 +146,8 @@ export class RemoteConnection implements PeerConnection, Sharing, ReadConnection
       return
     }
     this.#writes.release()
-    const seen = framer.toShared(chunk)
-    this.#thread.write(this.number, seen)
-    this.#posted(seen)
+    this.#thread.write(this.number, chunk)
+    this.#posted(chunk)
   }
 
   sendCommand(name: Command["name"], data: Uint8Array): void {

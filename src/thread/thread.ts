@@ -44,7 +44,7 @@ export class Thread implements SocketOperations {
   readonly #unused: (thread: Thread) => void
   readonly #users = new Map<number, ThreadUser>()
   readonly #connections = new Map<number, RemoteConnection>()
-  /** Connections with written bytes that are not flushed yet, which still occupy memory here. */
+  /** Connections with written bytes whose memory is still in use: not flushed yet, or not written by Node. */
   readonly #holders = new Set<RemoteConnection>()
   #holding: NodeJS.Timeout | undefined
   #lastUser = 0

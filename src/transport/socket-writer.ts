@@ -90,7 +90,7 @@ export class SocketWriter implements Departing {
   }
 
   /**
-   * Writes a chunk with parts in the caller's memory, all of which is still there. Memory that threads
+   * Writes a chunk with parts in the caller's memory, or on a worker in the program's, all of which is still there. Memory that threads
    * share cannot be detached.
    */
   #writePieces(chunk: Chunk): void {

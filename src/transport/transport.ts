@@ -145,10 +145,12 @@ export interface MessageEncoder {
   ): Chunk
   /** Returns a message that has to wait as bare frames, for `repack()`. Its large parts stay where they are. */
   frame(message: readonly Uint8Array[]): Chunk
+  /** Returns whether a chunk can be written as it is; otherwise `repack()` makes one that can. */
+  accepts(chunk: Chunk): boolean
   /** The packing of messages that are encoded before there is a peer. */
   readonly packing: Packing
   /**
-   * Encodes the messages of a chunk again in another packing, and releases the chunk.
+   * Encodes the messages of a chunk again, in another packing or other memory, and releases the chunk.
    *
    * @throws Error if there is not enough memory. The chunk is unchanged then.
    */

@@ -145,6 +145,9 @@ describe.each([{ thread: false }, { thread: true }])("a socket with %o", (option
       })
       const codes: (string | undefined)[] = []
       dealer.events.on("handshake:error:protocol", ({ error }) => codes.push(error.code))
+      const disconnected = new Promise<void>((resolve) => {
+        dealer.events.on("disconnect", () => resolve())
+      })
       const peer = await join(role, dealer)
       await peer.until(isReady)
       // Whatever comes behind is not received.
@@ -152,6 +155,7 @@ describe.each([{ thread: false }, { thread: true }])("a socket with %o", (option
       for (const text of before) expect((await dealer.receive()).map(String)).toEqual([text])
       await peer.until(isClosed)
       expect(await refused).toMatch(/^ERR_ZMTP_CURVE: /)
+      await disconnected
       expect(codes).toEqual(reason === undefined ? [] : [`ERR_ZMTP_${reason}`])
       dealer.receiveTimeout = 0
       await expect(dealer.receive()).rejects.toMatchObject({ code: "EAGAIN" })

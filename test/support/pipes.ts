@@ -61,6 +61,10 @@ export class PlainSender implements MessageEncoder {
     return this.encode(new Uint8Array(0), message)
   }
 
+  accepts(_chunk: Chunk): boolean {
+    return true
+  }
+
   repack(chunk: Chunk): Chunk {
     return chunk
   }

@@ -76,6 +76,32 @@ describe("a pipe whose encoder throws", () => {
     expect(pipe.checkHwm()).toBe(true)
   })
 
+  test("keeps a message that cannot be copied when its turn comes, and its place in the queue", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
+    onTestFinished(() => {
+      vi.useRealTimers()
+    })
+    const { sender, pipe, connection } = make({ sendHighWaterMark: 2 })
+    let failures = 2
+    const seen = new Set<Chunk>()
+    sender.accepts = (chunk) => seen.has(chunk)
+    sender.repack = (chunk) => {
+      if (failures-- > 0) throw new RangeError("no memory")
+      seen.add(chunk)
+      return chunk
+    }
+    connection.room = 0
+    pipe.write(large("1"))
+    pipe.write(large("2"))
+    expect(await uncaught(() => connection.drain())).toEqual(["no memory"])
+    expect(pipe.checkHwm()).toBe(false)
+    expect(await uncaught(() => vi.runOnlyPendingTimers())).toEqual(["no memory"])
+    vi.runAllTimers()
+    await burst()
+    expect(short(connection.written)).toEqual(["1", "2"])
+    expect(pipe.checkHwm()).toBe(true)
+  })
+
   test("retries after a pause if nothing else is sent", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
     onTestFinished(() => {

@@ -36,6 +36,10 @@ class SlabSender implements MessageEncoder {
     return this.encode(new Uint8Array(0), message)
   }
 
+  accepts(): boolean {
+    return true
+  }
+
   repack(chunk: Chunk): Chunk {
     return chunk
   }
@@ -105,4 +109,21 @@ test.each([
   expect(Buffer.concat(pipe.takeFrames()).equals(Buffer.concat([frames(kept), frames(last)]))).toBe(
     true,
   )
+})
+
+test.each([
+  { encoder: new Sender(checkLz4Options({ level: "none" }, -1)), thread: false },
+  { encoder: framer, thread: true },
+])("at exit, the others of a connection are written (thread: $thread)", ({ encoder, thread }) => {
+  const pipe = new Pipe(silent, encoder, noMarks)
+  const connection = new FakeConnection()
+  if (thread) connection.packing = "frames"
+  connection.room = 0
+  pipe.attach(connection)
+  const [kept, lost, last] = ["1", "2", "3"].map((text) => Buffer.alloc(70_000, text))
+  for (const part of [kept, lost, last]) pipe.write([part as Buffer])
+  const { buffer } = lost as Buffer
+  structuredClone(buffer, { transfer: [buffer as ArrayBuffer] })
+  pipe.writeOut()
+  expect(connection.written.map((text) => text.at(-1))).toEqual(["1", "3"])
 })
