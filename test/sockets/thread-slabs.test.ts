@@ -3,6 +3,7 @@ import { Worker } from "node:worker_threads"
 import { expect, onTestFinished, test } from "vitest"
 import { Pull, Push } from "zeromq-lz4"
 
+import { sleep } from "../support/sleep.js"
 import { join, use } from "../support/sockets.js"
 import { lz4 } from "../support/transports.js"
 
@@ -39,4 +40,16 @@ test("a large compressed part does not fill shared memory beyond the window of i
   expect((await pull.receive())[0].equals(part)).toBe(true)
   expect(announced()).toBeGreaterThan(0)
   expect(announced()).toBeLessThan(WINDOW_BYTES + MORE_BYTES)
+})
+
+test("memory that a thread still writes from is not used for the next message", async () => {
+  const push = use(new Push({ sendHighWaterMark: 100 }))
+  const pull = use(new Pull({ receiveHighWaterMark: 1 }))
+  await join(pull, push, { ...lz4, options: { ...lz4.options, thread: true, level: "none" } })
+  for (let i = 1; i <= 24; i++) await push.send(Buffer.alloc(MIB, i))
+  for (let i = 1; i <= 24; i++) {
+    // So that the system's buffers are full while more is sent.
+    await sleep(20)
+    expect((await pull.receive())[0].equals(Buffer.alloc(MIB, i))).toBe(true)
+  }
 })
