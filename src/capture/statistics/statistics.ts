@@ -9,13 +9,15 @@ import type {
 import { shippedIn } from "../streams/messages.js"
 import { type PeriodTraffic, Seconds } from "./seconds.js"
 import { Subscriptions } from "./subscriptions.js"
-import { TOPIC_BYTES, topicText } from "./topic-text.js"
+import { TOPIC_BYTES, topicKey, topicName } from "./topic-text.js"
 import { Topics } from "./topics.js"
 
 /** Traffic with what it is the traffic of. */
 export interface NamedTraffic extends Traffic {
   /** A socket type, or a topic: in hexadecimal after "hex " if it is not UTF-8. */
   name: string
+  /** There, and true, if that is so: the text of a topic may begin with "hex " itself. */
+  hex?: true
 }
 
 /** Traffic of messages of certain sizes. */
@@ -90,7 +92,7 @@ export class Statistics {
     return {
       total: { ...this.#total },
       types: named([...this.#types].sort(([, a], [, b]) => b.wireBytes - a.wireBytes)),
-      topics: named(this.#topics.sorted),
+      topics: this.#topics.sorted.map(([key, traffic]) => ({ ...topicName(key), ...traffic })),
       otherTopics: this.#topics.others && { ...this.#topics.others },
       sizes: this.#sizes.map((traffic, i) => ({
         min: SIZES[i] as number,
@@ -143,13 +145,13 @@ export class Statistics {
     return traffic
   }
 
-  /** Returns the topic of a message; undefined if its sender has none. */
+  /** Returns the key of the topic of a message; undefined if its sender has none. */
   #topicOf(connection: CaptureConnection, { from, parts }: CaptureMessage): string | undefined {
     const type = connection.handshakes[from]?.socketType
     const first = parts[0]?.plain ?? new Uint8Array()
     const hasTopics = type === "PUB" || type === "XPUB" || type === "RADIO"
     if (!hasTopics && type !== undefined) return undefined
-    if (parts.length > 1) return topicText(first)
+    if (parts.length > 1) return topicKey(first)
     if (!hasTopics) return undefined
     const receiver = from === "client" ? "server" : "client"
     return this.#subscriptions.longest(connection, receiver, first.subarray(0, TOPIC_BYTES)) ?? ""

@@ -1,5 +1,5 @@
 import type { CaptureConnection, CaptureEvent, Side } from "../events.js"
-import { TOPIC_BYTES, topicText } from "./topic-text.js"
+import { TOPIC_BYTES, topicKey } from "./topic-text.js"
 
 /** Maximum number of subscriptions that are kept of all connections. */
 const KEPT_MAX = 1 << 16
@@ -9,29 +9,32 @@ export class Subscriptions {
   readonly #connections = new Map<CaptureConnection, Record<Side, Map<number, Set<string>>>>()
   #count = 0
 
-  /** Takes a subscription, if an event is one: a command, or until ZMTP 3.0 a message. */
+  /** Takes a subscription or its end, if an event is one: a command, or until ZMTP 3.0 a message. */
   add(event: CaptureEvent): void {
     const { connection } = event
     if (event.type === "close") this.#forget(event.connection)
     else if (event.type === "command" && event.command.name === "SUBSCRIBE")
       this.#subscribe(event.connection, event.command.from, event.command.body)
+    else if (event.type === "command" && event.command.name === "CANCEL")
+      this.#cancel(event.connection, event.command.from, event.command.body)
     else if (event.type === "message" && connection) {
       const { from, parts } = event.message
       const type = connection.handshakes[from]?.socketType
       const [part, second] = parts
       const body = part?.plain
-      if ((type === "SUB" || type === "XSUB") && body?.[0] === 1 && !second)
-        this.#subscribe(connection, from, body.subarray(1))
+      if ((type !== "SUB" && type !== "XSUB") || !body || second) return
+      if (body[0] === 1) this.#subscribe(connection, from, body.subarray(1))
+      else if (body[0] === 0) this.#cancel(connection, from, body.subarray(1))
     }
   }
 
-  /** Returns the longest subscription of the receiver with which a message begins. */
+  /** Returns the key of the longest subscription of the receiver with which a message begins. */
   longest(connection: CaptureConnection, receiver: Side, start: Uint8Array): string | undefined {
     const byLength = this.#connections.get(connection)?.[receiver]
     if (!byLength) return undefined
     for (let length = Math.min(start.length, TOPIC_BYTES); length > 0; length--) {
       const topics = byLength.get(length)
-      const topic = topics && topicText(start.subarray(0, length))
+      const topic = topics && topicKey(start.subarray(0, length))
       if (topic !== undefined && topics?.has(topic)) return topic
     }
     return undefined
@@ -44,8 +47,17 @@ export class Subscriptions {
     const topics = sides[from].get(topic.length) ?? new Set()
     sides[from].set(topic.length, topics)
     const before = topics.size
-    topics.add(topicText(topic))
+    topics.add(topicKey(topic))
     this.#count += topics.size - before
+  }
+
+  /** However often it was sent, it ends with the first CANCEL: a publisher does not count. */
+  #cancel(connection: CaptureConnection, from: Side, topic: Uint8Array): void {
+    const byLength = this.#connections.get(connection)?.[from]
+    const topics = byLength?.get(topic.length)
+    if (!topics?.delete(topicKey(topic))) return
+    this.#count--
+    if (topics.size === 0) byLength?.delete(topic.length)
   }
 
   #forget(connection: CaptureConnection): void {

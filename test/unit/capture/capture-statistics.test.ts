@@ -13,6 +13,8 @@ import { COMMAND, frame, handshake, message } from "../../support/zmtp.js"
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 const SUBSCRIBE = (topic: string) => frame(bytes(`\x09SUBSCRIBE${topic}`), COMMAND)
 
+const CANCEL = (topic: string) => frame(bytes(`\x06CANCEL${topic}`), COMMAND)
+
 const capture = (said: Said) => eventsOf(pcapFile(framesOf(conversation(said))))
 
 function statisticsOf(events: Iterable<CaptureEvent>, filter = "") {
@@ -74,6 +76,39 @@ describe("topics", () => {
       ["XPUB", 3],
       ["SUB", 1],
     ])
+  })
+
+  test("end with CANCEL, or a message in its place, however often they were subscribed to", () => {
+    const { topics } = statisticsOf(
+      capture([
+        ["client", handshake("XPUB")],
+        ["server", handshake("SUB")],
+        [
+          "server",
+          concat(SUBSCRIBE("ord"), SUBSCRIBE("ord"), SUBSCRIBE("or"), SUBSCRIBE("orders")),
+        ],
+        ["client", message(bytes("orders 1"))],
+        ["server", CANCEL("orders")],
+        ["server", CANCEL("never")],
+        ["client", message(bytes("orders 2"))],
+        ["server", message(bytes("\0ord"))],
+        ["client", message(bytes("orders 3"))],
+      ]),
+    )
+    expect(topics.map(({ name }) => name)).toEqual(["orders", "ord", "or"])
+  })
+
+  test("that are text in hexadecimal are not those that are bytes", () => {
+    const { topics } = statisticsOf(
+      capture([
+        ["client", handshake("PUB")],
+        ["server", handshake("SUB")],
+        ["client", message(bytes("hex ff 01"), bytes("long enough to be first"))],
+        ["client", message(Uint8Array.of(0xff, 1), bytes("1"))],
+      ]),
+    )
+    expect(topics).toMatchObject([{ name: "hex ff 01" }, { name: "hex ff 01", hex: true }])
+    expect(topics[0]).not.toHaveProperty("hex")
   })
 
   test("of other types are not counted, and of unknown ones only the first of several parts", () => {
