@@ -45,8 +45,8 @@ time. In a name, * and ? stand for any characters.
   -n, --count COUNT             ends after this number of rows
       --last COUNT              prints the last rows only, at the end
       --full                    prints the whole content of messages
-      --statistics              prints no rows, but what was sent and what compression saved by socket
-                                type, topic, size and second
+      --statistics              prints no rows, but what was sent and what compression saved, by
+                                socket type, topic, size and second
       --advise                  prints no rows, but what would make the same messages smaller: some
                                 are encoded again with a trained dictionary, arenas and levels, for
                                 up to 20 seconds, and the options to use are shown

@@ -19,12 +19,7 @@ export function statisticsReport(summary: StatisticsSummary, utc: boolean): Repo
       notes: leftOut(summary),
     },
     ...(topics.length > 0 ? [topicTable(summary)] : []),
-    {
-      title: "Messages by the size of their plaintext",
-      columns: columns({ name: "Bytes" }),
-      rows: sizes.filter(({ messages }) => messages > 0).map((one) => row(sizeText(one), one)),
-      notes: [],
-    },
+    ...(total.messages > 0 ? [sizeTable(sizes)] : []),
     ...(periods.length > 0 ? [periodTable(summary, utc)] : []),
   ]
 }
@@ -54,7 +49,7 @@ function topicTable({ topics, otherTopics }: StatisticsSummary): ReportTable {
     title: "Messages by topic",
     columns: columns({ name: "Topic", isText: true }),
     rows: [
-      ...listed.map((one) => row(one.name === "" ? "(none that is known)" : one.name, one)),
+      ...listed.map((one) => row(one.name === "" ? "(no known topic)" : one.name, one)),
       ...(rest.messages > 0 ? [row(more, rest)] : []),
     ],
     notes: otherTopics
@@ -62,6 +57,13 @@ function topicTable({ topics, otherTopics }: StatisticsSummary): ReportTable {
       : [],
   }
 }
+
+const sizeTable = (sizes: readonly SizeTraffic[]): ReportTable => ({
+  title: "Messages by the size of their plaintext",
+  columns: columns({ name: "Bytes" }),
+  rows: sizes.filter(({ messages }) => messages > 0).map((one) => row(sizeText(one), one)),
+  notes: [],
+})
 
 const sizeText = ({ min, end }: SizeTraffic): string =>
   end === undefined ? `${min} and more` : `${min} to ${end - 1}`
@@ -91,7 +93,7 @@ function leftOut({ dictionaries, undecoded, encrypted }: StatisticsSummary): str
     )
   if (encrypted.messages > 0)
     notes.push(
-      `not counted: ${counted(encrypted.messages, "encrypted message")}, ${counted(encrypted.bytes, "byte")} on the wire, of which nothing else can be seen`,
+      `not counted: ${counted(encrypted.messages, "encrypted message")}, ${counted(encrypted.bytes, "byte")} on the wire, nothing else is visible`,
     )
   return notes
 }

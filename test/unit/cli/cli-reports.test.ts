@@ -174,6 +174,12 @@ describe("inspect --statistics", () => {
     })
   })
 
+  test("has no table of sizes without a message", async () => {
+    const { stdout } = await run("--statistics", "--filter", "nosuch", published().file)
+    expect(stdout).toMatch(/^ {2}all +0 +0 +0 +0$/m)
+    expect(stdout).not.toContain("Messages by the size")
+  })
+
   test("goes with --exchanges", async () => {
     const { stdout } = await run("--statistics", "--exchanges", published().file)
     expect(stdout).toContain("Messages by topic")
