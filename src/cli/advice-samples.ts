@@ -2,12 +2,18 @@
 import type { CaptureConnection, CaptureEvent, CaptureMessage, Side } from "../capture/events.js"
 import { framesLength } from "../codec/frames.js"
 
-/** Groups of which messages are kept, and the limits of each. */
-const GROUPS_MAX = 16
+/** Groups that are counted, and those of which messages are kept. */
+const GROUPS_MAX = 1000
+const SAMPLED_MAX = 16
+/** So many times the bytes let a group take the place of another, whose messages are dropped. */
+const TAKES_OVER = 1.25
+/** The bytes that are kept of a group, and those of a batch, with what each part takes. */
 const KEPT_MAX_BYTES = 4 << 20
-const KEPT_MAX_MESSAGES = 1 << 15
-/** Maximum plaintext of a message that is kept, and of messages in a batch. */
 const BATCH_MAX_BYTES = 1 << 20
+const PART_BYTES = 256
+/** The plaintext and the parts of a message that is kept. */
+const MESSAGE_MAX_BYTES = 1 << 20
+const MESSAGE_MAX_PARTS = 4096
 
 /** Messages that the same packet completed, which were sent together, so they may share an arena. */
 interface Batch {
@@ -17,6 +23,8 @@ interface Batch {
   plainBytes: number
   /** Their bytes in the recording, with the heads of their frames. */
   recordedBytes: number
+  /** The memory that they take, approximately. */
+  keptBytes: number
 }
 
 /** What one side sent to, or as, a server: all connections with the same address and type of sender. */
@@ -33,14 +41,15 @@ export interface SampledGroup {
   recordedBytes: number
   /** The same of dictionaries that were sent, which are not among the messages. */
   dictionaryBytes: number
-  /** Some of the messages, evenly chosen from all of the recording, in order. */
+  /** Some of the messages in order, evenly chosen since the group is among the largest. */
   batches: readonly Batch[]
 }
 
 export class AdviceSamples {
   readonly #groups = new Map<string, Group>()
-  /** Messages of groups of which none are kept. */
-  othersMessages = 0
+  #sampled: Group[] = []
+  /** Messages of groups that are not counted. */
+  #uncounted = 0
   /** MESSAGE commands of CURVE. */
   encryptedMessages = 0
 
@@ -55,14 +64,43 @@ export class AdviceSamples {
     if (parts.some(({ error }) => error)) return
     const group = this.#groupOf(connection, from)
     if (group && parts[0]?.kind === "LZ4D") group.dictionaryBytes += recordedBytesOf(message)
-    else if (group) group.add(connection, message, packet)
-    else this.othersMessages++
+    else if (group) this.#addTo(group, connection, message, packet)
+    else this.#uncounted++
   }
 
-  /** The groups, those with the most bytes on the wire first. */
+  /** The groups of which messages were kept, those with the most bytes on the wire first. */
   get groups(): SampledGroup[] {
-    const groups = [...this.#groups.values()].filter(({ batches }) => batches.length > 0)
+    const groups = this.#sampled.filter(({ batches }) => batches.length > 0)
     return groups.sort((a, b) => b.recordedBytes - a.recordedBytes)
+  }
+
+  /** The number of messages of groups of which none are kept. */
+  get othersMessages(): number {
+    const others = [...this.#groups.values()].filter(({ isSampled }) => !isSampled)
+    return others.reduce((sum, { messages }) => sum + messages, this.#uncounted)
+  }
+
+  #addTo(
+    group: Group,
+    connection: CaptureConnection,
+    message: CaptureMessage,
+    packet: number | undefined,
+  ): void {
+    group.count(connection, message)
+    if (!group.isSampled) this.#choose(group)
+    if (group.isSampled) group.keep(connection.id, message, packet)
+  }
+
+  /** Makes a group one of those of which messages are kept, if it is large enough. */
+  #choose(group: Group): void {
+    if (this.#sampled.length === SAMPLED_MAX) {
+      const smallest = this.#sampled.reduce((a, b) => (b.recordedBytes < a.recordedBytes ? b : a))
+      if (group.recordedBytes < TAKES_OVER * smallest.recordedBytes) return
+      smallest.drop()
+      this.#sampled = this.#sampled.filter((one) => one !== smallest)
+    }
+    group.isSampled = true
+    this.#sampled.push(group)
   }
 
   #groupOf(connection: CaptureConnection, from: Side): Group | undefined {
@@ -88,6 +126,8 @@ class Group implements SampledGroup {
   recordedBytes = 0
   dictionaryBytes = 0
   batches: Batch[] = []
+  /** Whether messages are kept. */
+  isSampled = false
   readonly #seen = new WeakSet<CaptureConnection>()
   /** The newest batch, kept or not. */
   #newest: Batch | undefined
@@ -95,7 +135,6 @@ class Group implements SampledGroup {
   /** One batch in so many is kept. */
   #step = 1
   #keptBytes = 0
-  #keptMessages = 0
 
   constructor(from: Side, socketType: string | undefined, address: string) {
     this.from = from
@@ -103,32 +142,28 @@ class Group implements SampledGroup {
     this.address = address
   }
 
-  add(connection: CaptureConnection, message: CaptureMessage, packet: number | undefined): void {
+  count(connection: CaptureConnection, message: CaptureMessage): void {
     if (!this.#seen.has(connection)) this.connections++
     this.#seen.add(connection)
-    const recordedBytes = recordedBytesOf(message)
     this.messages++
     this.plainBytes += message.plainBytes
-    this.recordedBytes += recordedBytes
-    if (message.plainBytes <= BATCH_MAX_BYTES)
-      this.#keep(connection.id, message, packet, recordedBytes)
+    this.recordedBytes += recordedBytesOf(message)
   }
 
-  #keep(
-    connection: number,
-    { parts, plainBytes }: CaptureMessage,
-    packet: number | undefined,
-    recordedBytes: number,
-  ): void {
+  /** Keeps a message, if it is not too large. */
+  keep(connection: number, message: CaptureMessage, packet: number | undefined): void {
+    const { parts, plainBytes } = message
+    if (plainBytes > MESSAGE_MAX_BYTES || parts.length > MESSAGE_MAX_PARTS) return
+    const keptBytes = plainBytes + PART_BYTES * parts.length
     let batch = this.#newest
     const isNew =
       !batch ||
       packet === undefined ||
       batch.packet !== packet ||
       batch.connection !== connection ||
-      batch.plainBytes + plainBytes > BATCH_MAX_BYTES
+      batch.keptBytes + keptBytes > BATCH_MAX_BYTES
     if (!batch || isNew) {
-      batch = { connection, packet, messages: [], plainBytes: 0, recordedBytes: 0 }
+      batch = { connection, packet, messages: [], plainBytes: 0, recordedBytes: 0, keptBytes: 0 }
       this.#newest = batch
       if (this.#batchCount++ % this.#step === 0) this.batches.push(batch)
     }
@@ -136,18 +171,27 @@ class Group implements SampledGroup {
     // Copied, because a view would keep all of its memory.
     batch.messages.push(parts.map(({ plain }) => (plain as Uint8Array).slice()))
     batch.plainBytes += plainBytes
-    batch.recordedBytes += recordedBytes
-    this.#keptBytes += plainBytes
-    this.#keptMessages++
-    if (this.#keptBytes > KEPT_MAX_BYTES || this.#keptMessages > KEPT_MAX_MESSAGES) this.#thinOut()
+    batch.recordedBytes += recordedBytesOf(message)
+    batch.keptBytes += keptBytes
+    this.#keptBytes += keptBytes
+    if (this.#keptBytes > KEPT_MAX_BYTES) this.#thinOut()
   }
 
   /** Drops every other batch. */
   #thinOut(): void {
     this.#step *= 2
     this.batches = this.batches.filter((_, i) => i % 2 === 0)
-    this.#keptBytes = this.batches.reduce((sum, { plainBytes }) => sum + plainBytes, 0)
-    this.#keptMessages = this.batches.reduce((sum, { messages }) => sum + messages.length, 0)
+    this.#keptBytes = this.batches.reduce((sum, { keptBytes }) => sum + keptBytes, 0)
+  }
+
+  /** Keeps no messages any more, and none of those that it has. */
+  drop(): void {
+    this.isSampled = false
+    this.batches = []
+    this.#newest = undefined
+    this.#batchCount = 0
+    this.#step = 1
+    this.#keptBytes = 0
   }
 }
 

@@ -295,6 +295,43 @@ describe("inspect --advise", () => {
     expect(arenas.bytes).toBeLessThan(level0.bytes / 2)
   })
 
+  test("measures the servers with the most bytes, wherever they are in the recording", async () => {
+    const packets = Array.from({ length: 20 }, (_, i) =>
+      conversation(
+        [
+          ["client", handshake("PUSH")],
+          ["server", handshake("PULL")],
+          ...Array.from({ length: 2 + 4 * i }, () => ["client", message(bytes("event"))] as const),
+        ],
+        { server: `127.0.0.1:${6000 + i}` },
+      ),
+    )
+    writeFileSync(at("servers.pcap"), pcapFile(framesOf(packets.flat())))
+    const { stdout } = await run("--advise", "--json", "servers.pcap")
+    const advice = json(stdout).filter(({ address }) => address !== undefined)
+    expect(advice.map(({ address }) => address)).toEqual(
+      Array.from({ length: 16 }, (_, i) => `127.0.0.1:${6019 - i}`),
+    )
+    expect((await run("--advise", "servers.pcap")).stdout).toContain(
+      "32 messages of further servers not encoded again",
+    )
+  })
+
+  test("keeps few messages of many parts, and none of more than 4096", async () => {
+    const parts = (count: number) => message(...Array.from({ length: count }, () => bytes("")))
+    const file = write("parts.pcap", [
+      ["client", handshake("PUSH")],
+      ["server", handshake("PULL")],
+      ...Array.from({ length: 40 }, () => ["client", parts(1000)] as const),
+      ...Array.from({ length: 5 }, () => ["client", parts(4097)] as const),
+    ])
+    const [advice] = json((await run("--advise", "--json", file)).stdout)
+    expect(advice.messages).toBe(45)
+    expect(advice.measured.messages).toBeGreaterThan(2)
+    expect(advice.measured.messages).toBeLessThanOrEqual(8)
+    expect(advice.measured.recordedBytes).toBe(2000 * advice.measured.messages)
+  })
+
   test("says that nothing helps for random bytes, and that CURVE cannot be seen", async () => {
     const random = createRandom("advice")
     const file = pushed(Array.from({ length: 100 }, () => random.bytes(300)))
