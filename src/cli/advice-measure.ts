@@ -1,7 +1,7 @@
 /** Encodes messages of a recording again, to see what would make them smaller. */
 import { Codec } from "../codec/codec.js"
 import { framesLength } from "../codec/frames.js"
-import type { CodecOptions } from "../codec/options.js"
+import { type CodecOptions, MIN_COMPRESS_BYTES_WITH_DICTIONARY } from "../codec/options.js"
 import { clockMs, setTimeout } from "../codec/runtime.js"
 import { trainDictionary } from "../codec/trainer.js"
 import type { SampledGroup } from "./advice-samples.js"
@@ -13,6 +13,8 @@ export interface Measured {
   arenas: boolean
   /** The dictionary that was trained; undefined without one. */
   dictionary: Uint8Array | undefined
+  /** Undefined for the default. */
+  minCompressSize: 0 | undefined
   /** Bytes on the wire of the measured messages, with the heads of frames, without the dictionary. */
   bytes: number
   /** Time of encoding, in milliseconds. */
@@ -48,24 +50,33 @@ const BATCHES_A_TURN = 32
 
 /**
  * Trains dictionaries on the first half of a group's messages, and encodes the others with several
- * options until the time is over.
+ * options until the time is over, or it is stopped.
  *
  * @param onProgress called with the share that is done.
  */
 export async function measure(
   group: SampledGroup,
   limitMs: number,
+  signal: AbortSignal,
   onProgress: (share: number) => void,
 ): Promise<MeasuredGroup> {
   const end = clockMs() + limitMs
   const { batches } = group
   const half = batches.length >> 1
   const trained = await dictionariesOf(batches.slice(0, half).flatMap(({ messages }) => messages))
-  const results = optionsWith(trained).map((options) => ({ ...options, ...NOTHING }))
+  const hasSmall = batches.some(({ messages }) => messages.flat().some(isSmall))
+  const results = optionsWith(trained, hasSmall).map((options) => ({ ...options, ...NOTHING }))
   const measured = { messages: 0, plainBytes: 0, recordedBytes: 0 }
   // A batch that is alone is all there is.
   const tested = batches.slice(half)
-  for (let at = 0; at < tested.length && (at === 0 || clockMs() < end); at += BATCHES_A_TURN) {
+  const goesOn = () => clockMs() < end && !signal.aborted
+  // Not counted: whatever comes first takes longer, until the code is compiled.
+  for (const result of results) {
+    if (!goesOn()) break
+    encode(tested.slice(0, BATCHES_A_TURN), result)
+    await nextTurn()
+  }
+  for (let at = 0; at < tested.length && (at === 0 || goesOn()); at += BATCHES_A_TURN) {
     const some = tested.slice(at, at + BATCHES_A_TURN)
     for (const { messages, plainBytes, recordedBytes } of some) {
       measured.messages += messages.length
@@ -73,9 +84,9 @@ export async function measure(
       measured.recordedBytes += recordedBytes
     }
     for (const result of results) {
-      const start = clockMs()
-      result.bytes += encodedBytes(some, result)
-      result.milliseconds += clockMs() - start
+      const encoded = encode(some, result)
+      result.bytes += encoded.bytes
+      result.milliseconds += encoded.milliseconds
     }
     onProgress(at / tested.length)
     await nextTurn()
@@ -98,12 +109,20 @@ async function dictionariesOf(messages: readonly Uint8Array[][]): Promise<Uint8A
   return dictionaries
 }
 
-type Options = Pick<Measured, "level" | "arenas" | "dictionary">
+type Options = Pick<Measured, "level" | "arenas" | "dictionary" | "minCompressSize">
 
-/** Returns what is tried, in the order of what it costs. */
-function optionsWith(dictionaries: readonly Uint8Array[]): Options[] {
+/** Whether a part is sent plain unless `minCompressSize` says otherwise, even with a dictionary. */
+const isSmall = ({ length }: Uint8Array): boolean =>
+  length > 0 && length < MIN_COMPRESS_BYTES_WITH_DICTIONARY
+
+/**
+ * Returns what is tried, in the order of what it costs.
+ *
+ * @param hasSmall whether there are parts that only `minCompressSize` lets compress.
+ */
+function optionsWith(dictionaries: readonly Uint8Array[], hasSmall: boolean): Options[] {
   const one = (options: Partial<Options>): Options => ({
-    ...{ level: 0, arenas: false, dictionary: undefined },
+    ...{ level: 0, arenas: false, dictionary: undefined, minCompressSize: undefined },
     ...options,
   })
   const [dictionary] = dictionaries
@@ -111,22 +130,30 @@ function optionsWith(dictionaries: readonly Uint8Array[]): Options[] {
     one({}),
     one({ arenas: true }),
     ...dictionaries.map((dictionary) => one({ dictionary })),
+    ...(hasSmall ? dictionaries.map((dictionary) => one({ dictionary, minCompressSize: 0 })) : []),
     ...(dictionary ? [one({ arenas: true, dictionary })] : []),
     one({ level: 9 }),
     ...(dictionary ? [one({ level: 9, dictionary })] : []),
+    ...(dictionary && hasSmall ? [one({ level: 9, dictionary, minCompressSize: 0 })] : []),
   ]
 }
 
-function encodedBytes(batches: SampledGroup["batches"], options: Options): number {
-  const { level, arenas, dictionary } = options
-  const given: CodecOptions = { level, arenas, ...(dictionary && { dictionary }) }
+function encode(
+  batches: SampledGroup["batches"],
+  { level, arenas, dictionary, minCompressSize }: Options,
+): { bytes: number; milliseconds: number } {
+  const given: CodecOptions = {
+    ...{ level, arenas },
+    ...(dictionary && { dictionary }),
+    ...(minCompressSize !== undefined && { minCompressSize }),
+  }
   using codec = Codec.createSync(given)
-  const shipped = dictionary ? shippedBytes(dictionary) : 0
-  let bytes = 0
-  for (const { messages } of batches)
-    for (const wire of codec.encodeBatch(messages)) bytes += framesLength(wire)
+  const start = clockMs()
+  const wire = batches.flatMap(({ messages }) => codec.encodeBatch(messages))
+  const milliseconds = clockMs() - start
+  const bytes = wire.reduce((sum, parts) => sum + framesLength(parts), 0)
   // The codec sends it before the first message.
-  return bytes - shipped
+  return { bytes: bytes - (dictionary ? shippedBytes(dictionary) : 0), milliseconds }
 }
 
 function rate(

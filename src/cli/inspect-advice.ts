@@ -12,8 +12,19 @@ const LIMIT_MS = 20_000
 /** Time after which progress is shown on a terminal. */
 const QUIET_MS = 1000
 
+/** What was given to `inspect`, of which `train` has to be given the same. */
+export interface AdviceSource {
+  files: readonly string[]
+  /** Values of --filter. */
+  filters: readonly string[]
+  /** Whether times in filters are in UTC. */
+  utc: boolean
+  /** Whether dictionaries were given that are not in the recording. */
+  hasDictionaries: boolean
+}
+
 /** The report of --advise. */
-export function adviceOf(json: boolean, files: readonly string[]): InspectReport {
+export function adviceOf(json: boolean, source: AdviceSource): InspectReport {
   const samples = new AdviceSamples()
   return {
     add: (event, matches) => {
@@ -21,19 +32,27 @@ export function adviceOf(json: boolean, files: readonly string[]): InspectReport
       if (matches) samples.add(event)
       return []
     },
-    lines: async () => {
+    lines: async (signal) => {
       const { groups } = samples
       const end = clockMs() + LIMIT_MS
       const progress = new Measuring(groups.length)
       const lines: string[] = []
+      let stoppedMessages = 0
       for (const [i, group] of groups.entries()) {
+        if (signal.aborted) {
+          stoppedMessages += group.messages
+          continue
+        }
         // What one group does not use is left for the others.
         const limitMs = Math.max(end - clockMs(), 0) / (groups.length - i)
-        const measured = await measure(group, limitMs, (share) => progress.show(i, share))
-        lines.push(...(json ? [jsonLine(measured)] : reportText(table(measured, files))))
+        const measured = await measure(group, limitMs, signal, (share) => progress.show(i, share))
+        lines.push(...(json ? [jsonLine(measured)] : reportText(table(measured, source))))
       }
       progress.clear()
-      return json ? lines : [...lines, ...notesOf(samples)]
+      return [
+        ...lines,
+        ...(json ? [jsonEnd(samples, stoppedMessages)] : notesOf(samples, stoppedMessages)),
+      ]
     },
   }
 }
@@ -60,7 +79,7 @@ class Measuring {
   }
 }
 
-function table(measured: MeasuredGroup, files: readonly string[]): ReportTable {
+function table(measured: MeasuredGroup, source: AdviceSource): ReportTable {
   const { group, messages, plainBytes, recordedBytes, results, best } = measured
   const row = (name: string, bytes: number, ...others: string[]): string[] => [
     name,
@@ -74,7 +93,7 @@ function table(measured: MeasuredGroup, files: readonly string[]): ReportTable {
       { name: "Options", isText: true },
       { name: "Wire" },
       { name: "% of plain" },
-      { name: "Time a message" },
+      { name: "Time per message" },
       { name: "Pays after" },
     ],
     rows: [
@@ -90,39 +109,43 @@ function table(measured: MeasuredGroup, files: readonly string[]): ReportTable {
         ),
       ),
     ],
-    notes: best ? adviceText(group, best, files) : [NOTHING_BETTER],
+    notes: best ? adviceText(group, best, source) : [NOTHING_BETTER],
   }
 }
 
 const NOTHING_BETTER = "→ none of these saves 5 % of what was recorded"
 
 function titleOf({ from, socketType, address, connections }: SampledGroup): string {
-  const sender = `${socketType ?? "?"} (${from})`
-  const way = from === "client" ? `${sender} → ${address}` : `${address}, ${sender} →`
+  const type = socketType ?? "?"
+  const way = from === "client" ? `${type} (client) → ${address}` : `${address} (${type}) → clients`
   return `${way}, ${counted(connections, "connection")}`
 }
 
-function optionsText({ level, arenas, dictionary }: Measured): string {
+function optionsText({ level, arenas, dictionary, minCompressSize }: Measured): string {
   const words = [`level: ${level}`]
   if (arenas) words.push("arenas: true")
   if (dictionary) words.push(`dictionary of ${dictionary.length} bytes`)
+  if (minCompressSize !== undefined) words.push(`minCompressSize: ${minCompressSize}`)
   return words.join(", ")
 }
 
 /** Says what to write, and where. */
-function adviceText(group: SampledGroup, best: Measured, files: readonly string[]): string[] {
-  const { level, arenas, dictionary, savedBytes } = best
+function adviceText(group: SampledGroup, best: Measured, source: AdviceSource): string[] {
+  const { level, arenas, dictionary, minCompressSize, savedBytes } = best
   const recordedBytes = group.recordedBytes + group.dictionaryBytes
   const share = ((100 * savedBytes) / recordedBytes).toFixed(0)
   const options = [`level: ${level}`]
   if (arenas) options.push("arenas: true")
   if (dictionary) options.push('dictionary: readFileSync("FILE.dict")')
+  if (minCompressSize !== undefined) options.push(`minCompressSize: ${minCompressSize}`)
   const lines = [
     `→ saves about ${share} % of the ${counted(recordedBytes, "byte")} that were recorded: ${group.from === "client" ? "connect" : "bind"}("lz4+tcp://…", { ${options.join(", ")} })`,
   ]
   if (dictionary)
     lines.push(
-      `  made by: zeromq-lz4 train -o FILE.dict --capacity ${dictionary.length > 2048 ? 8192 : 2048} --filter "from=${group.from} connection=${group.address}" ${files.join(" ")}`,
+      source.hasDictionaries
+        ? "  zeromq-lz4 train cannot make it of this recording, because it takes no --dictionary"
+        : `  made by: ${trainCommand(group, dictionary, source)}`,
       "  or autoDictionary: true, which trains one for each connection by itself",
     )
   if (arenas)
@@ -132,15 +155,44 @@ function adviceText(group: SampledGroup, best: Measured, files: readonly string[
   return lines
 }
 
-function notesOf({ othersMessages, encryptedMessages, groups }: AdviceSamples): string[] {
+function trainCommand(
+  { from, address }: SampledGroup,
+  { length }: Uint8Array,
+  { files, filters, utc }: AdviceSource,
+): string {
+  const all = [`from=${from} connection=${address}`, ...filters]
+  return [
+    // `train` has no --utc.
+    ...(utc && filters.length > 0 ? ["TZ=UTC"] : []),
+    ...["zeromq-lz4 train -o FILE.dict --capacity", String(length > 2048 ? 8192 : 2048)],
+    ...all.map((filter) => `--filter=${quoted(filter)}`),
+    ...files.map((file) => quoted(/^-./.test(file) ? `./${file}` : file)),
+  ].join(" ")
+}
+
+/** Returns a word for a shell. In double quotes, which all shells have, if there is nothing that they would replace. */
+function quoted(text: string): string {
+  if (/^[\w./:@-]+$/.test(text)) return text
+  return /["$`\\!]/.test(text) ? `'${text.replaceAll("'", "'\\''")}'` : `"${text}"`
+}
+
+/** @param stoppedMessages those of servers that were not reached before the user stopped it. */
+function notesOf(
+  { othersMessages, encryptedMessages, groups }: AdviceSamples,
+  stoppedMessages: number,
+): string[] {
   const notes: string[] = []
+  if (stoppedMessages > 0)
+    notes.push(
+      `stopped: ${counted(stoppedMessages, "message")} of the next servers not encoded again`,
+    )
   if (othersMessages > 0)
     notes.push(
       `${counted(othersMessages, "message")} of further servers not encoded again: choose them with --filter`,
     )
   if (encryptedMessages > 0)
     notes.push(
-      `${counted(encryptedMessages, "message")} encrypted with CURVE: what they would be with other options cannot be seen`,
+      `${counted(encryptedMessages, "message")} encrypted with CURVE: what other options would make of them is not visible`,
     )
   if (groups.length === 0 && encryptedMessages === 0)
     notes.push("there are no messages to encode again")
@@ -158,6 +210,7 @@ function jsonLine({ group, best, results, ...measured }: MeasuredGroup): string 
     measured,
     results: results.map(({ dictionary, breakEvenMessages, milliseconds, ...result }) => ({
       ...result,
+      minCompressSize: result.minCompressSize ?? null,
       dictionaryBytes: dictionary?.length ?? null,
       breakEvenMessages: breakEvenMessages ?? null,
       milliseconds: Number(milliseconds.toFixed(3)),
@@ -165,3 +218,14 @@ function jsonLine({ group, best, results, ...measured }: MeasuredGroup): string 
     best: best ? results.indexOf(best) : null,
   })
 }
+
+/** The last line, about what was not measured. */
+const jsonEnd = (
+  { othersMessages, encryptedMessages }: AdviceSamples,
+  stoppedMessages: number,
+): string =>
+  printableJson({
+    type: "advice",
+    othersMessages: othersMessages + stoppedMessages,
+    encryptedMessages,
+  })

@@ -216,7 +216,15 @@ function inspectArgs(args: string[]) {
   const [isJson, isUtc] = [values.json === true, values.utc === true]
   if (values.statistics) reports.push(statisticsOf(isJson, isUtc))
   if (values.exchanges) reports.push(exchangesOf(isJson, isUtc))
-  if (values.advise) reports.push(adviceOf(isJson, files))
+  if (values.advise)
+    reports.push(
+      adviceOf(isJson, {
+        files,
+        filters: values.filter ?? [],
+        utc: isUtc,
+        hasDictionaries: (named ?? values["dictionary-for"]) !== undefined,
+      }),
+    )
   if (reports.length > 0 && (values.count ?? values.last ?? values.full) !== undefined)
     throw new UsageError(
       "--statistics, --exchanges and --advise print no rows, so -n, --last and --full have no effect",
@@ -283,7 +291,8 @@ async function report(
   const stop = new AbortController()
   // Each file listens.
   setMaxListeners(0, stop.signal)
-  process.once("SIGINT", () => stop.abort())
+  const onSignal = () => stop.abort()
+  process.once("SIGINT", onSignal)
   const progress = new Progress(files, filter !== undefined || reports.length > 0)
   // At the same terminal, output replaces the line of progress.
   const output = new Output(process.stdout, () => process.stdout.isTTY && progress.clear())
@@ -358,8 +367,14 @@ async function report(
     for (const source of chunks) await source.return(undefined)
   }
   for (const row of shown.last === undefined ? [] : kept.slice(-shown.last)) await print(row)
+  process.off("SIGINT", onSignal)
+  // Who stopped the reading wants what was read to be measured.
+  const enough = new AbortController()
+  const onEnough = () => enough.abort()
+  process.once("SIGINT", onEnough)
   for (const report of reports)
-    for (const line of await report.lines()) await output.add(`${line}\n`)
+    for (const line of await report.lines(enough.signal)) await output.add(`${line}\n`)
+  process.off("SIGINT", onEnough)
   const { tcpConnections, unread, refused } = reader
   for (const line of format.summary(tally.summary(tcpConnections, unread, refused)))
     await output.add(`${line}\n`)

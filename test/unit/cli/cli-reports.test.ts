@@ -1,4 +1,5 @@
 /** What `zeromq-lz4 inspect` says about a whole capture. */
+import { execFileSync } from "node:child_process"
 import { writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { describe, expect, test } from "vitest"
@@ -7,7 +8,9 @@ import { Codec, trainDictionary } from "zeromq-lz4/codec"
 import { logEvents } from "../../../bench/payloads.mjs"
 import { createRandom } from "../../../bench/random.mjs"
 
+import { adviceOf } from "../../../src/cli/inspect-advice.js"
 import { conversation, framesOf, pcapFile, type Said } from "../../support/capture-files.js"
+import { eventsOf } from "../../support/captures.js"
 import { type CommandResult, runCommand } from "../../support/command.js"
 import { directoryOfTests } from "../../support/directory-of-tests.js"
 import { concat } from "../../support/wire.js"
@@ -253,14 +256,122 @@ describe("inspect --advise", () => {
         stdout,
       )
     expect(Number(saved?.[1])).toBeGreaterThan(30)
-    const command = /zeromq-lz4 (train .*)/.exec(stdout)![1]!
-    const [, filter] = /--filter "(.*?)"/.exec(command)!
-    const args = command
-      .replace(/--filter ".*?"/, "")
-      .replace("FILE.dict", at("made.dict"))
-      .split(/ +/)
-    const made = await runCommand(directory, [...args, "--filter", filter!])
-    expect(made).toMatchObject({ status: 0, stderr: "" })
+    expect(stdout).toMatch(/^ +OPTIONS +WIRE +% OF PLAIN +TIME PER MESSAGE +PAYS AFTER$/m)
+    expect(stdout).toContain(` --filter="from=client connection=127.0.0.1:5555" ${file}\n`)
+    expect(stdout).not.toContain("TZ=")
+  })
+
+  /** The arguments that a shell gives to the command that is printed. */
+  const trainArguments = (stdout: string): string[] => {
+    const words = /zeromq-lz4 (train .*)/.exec(stdout)![1]!
+    return execFileSync("sh", ["-c", `printf '%s\\n' ${words}`], { encoding: "utf8" })
+      .trimEnd()
+      .split("\n")
+  }
+
+  test.skipIf(process.platform === "win32")(
+    "prints a command that makes the same dictionary, with the same filters, in any shell",
+    async () => {
+      const messages = events(400)
+      const file = write(`it's "one" $HOME.pcap`, [
+        ["client", handshake("PUSH")],
+        ["server", handshake("PULL")],
+        ...messages.map((body) => ["client", message(body)] as const),
+      ])
+      const filters = [`size>10`, `!"no \`such' $text"`]
+      const given = filters.flatMap((filter) => ["--filter", filter])
+      const { stdout } = await run("--advise", "--utc", ...given, file)
+      expect(stdout).toContain("made by: TZ=UTC zeromq-lz4 train")
+      const args = trainArguments(stdout)
+      expect(args.slice(5)).toEqual([
+        "--filter=from=client connection=127.0.0.1:5555",
+        ...filters.map((filter) => `--filter=${filter}`),
+        file,
+      ])
+      const made = await runCommand(
+        directory,
+        args.map((arg) => arg.replace("FILE.dict", at("made.dict"))),
+      )
+      expect(made).toMatchObject({ status: 0, stderr: "" })
+    },
+  )
+
+  test("has no command for a recording with a dictionary that train cannot be given", async () => {
+    const file = pushed(events(400))
+    writeFileSync(at("given.dict"), "something")
+    const { stdout } = await run("--advise", "--dictionary", "given.dict", file)
+    expect(stdout).not.toContain("zeromq-lz4 train -o")
+    expect(stdout).toContain("because it takes no --dictionary")
+  })
+
+  test("tries small parts, which are sent plain otherwise", async () => {
+    const small = Array.from({ length: 400 }, (_, i) =>
+      bytes(JSON.stringify({ symbol: "EURUSD", exchange: "frankfurt", price: 1000 + 7 * i })),
+    )
+    const file = pushed(small)
+    const [advice] = json((await run("--advise", "--json", file)).stdout)
+    const best = advice.results[advice.best]
+    expect(best).toMatchObject({ level: 0, minCompressSize: 0 })
+    expect(best.savedBytes).toBeGreaterThan(0.3 * advice.recordedBytes)
+    expect(advice.results[0].minCompressSize).toBe(null)
+    const { stdout } = await run("--advise", file)
+    expect(stdout).toMatch(/^ {2}level: 0, dictionary of \d+ bytes, minCompressSize: 0 /m)
+    expect(stdout).toContain('dictionary: readFileSync("FILE.dict"), minCompressSize: 0 })')
+    const large = pushed(Array.from({ length: 50 }, () => concat(...events(20))))
+    const [other] = json((await run("--advise", "--json", large)).stdout)
+    for (const { minCompressSize } of other.results) expect(minCompressSize).toBe(null)
+  })
+
+  test("names the side that sent, and counts what was not measured as JSON too", async () => {
+    const file = write("server.pcap", [
+      ["client", handshake("SUB")],
+      ["server", handshake("PUB")],
+      ["server", message(bytes("news"))],
+    ])
+    expect((await run("--advise", file)).stdout).toMatch(
+      /^127\.0\.0\.1:5555 \(PUB\) → clients, 1 connection: /,
+    )
+    expect(json((await run("--advise", "--json", file)).stdout).slice(1)).toMatchObject([
+      { type: "advice", othersMessages: 0, encryptedMessages: 0 },
+      { type: "summary" },
+    ])
+    const recorded = new URL("../../recorded/curve-lz4.pcap.gz", import.meta.url)
+    const [last] = json((await run("--advise", "--json", fileURLToPath(recorded))).stdout)
+    expect(last).toEqual({
+      ...{ type: "advice", othersMessages: 0 },
+      encryptedMessages: expect.any(Number),
+    })
+    expect(last.encryptedMessages).toBeGreaterThan(0)
+  })
+
+  test("ends when the user does not want to wait, with what was measured until then", async () => {
+    const said = (port: number, count: number) =>
+      conversation(
+        [
+          ["client", handshake("PUSH")],
+          ["server", handshake("PULL")],
+          ...events(count).map((body) => ["client", message(body)] as const),
+        ],
+        { server: `127.0.0.1:${port}` },
+      )
+    const packets = [...said(5555, 400), ...said(5556, 100)]
+    const source = { files: [], filters: [], utc: false, hasDictionaries: false }
+    const lines = async (isJson: boolean) => {
+      const report = adviceOf(isJson, source)
+      for (const event of eventsOf(pcapFile(framesOf(packets)))) report.add(event, true)
+      const stop = new AbortController()
+      const ended = report.lines(stop.signal)
+      // The first server is being measured.
+      stop.abort()
+      return (await ended) as string[]
+    }
+    const [first, last, ...others] = (await lines(true)).map((line) => JSON.parse(line))
+    expect(first).toMatchObject({ messages: 400, measured: { messages: 32 } })
+    expect(last).toEqual({ type: "advice", othersMessages: 100, encryptedMessages: 0 })
+    expect(others).toEqual([])
+    expect(await lines(false)).toContain(
+      "stopped: 100 messages of the next servers not encoded again",
+    )
   })
 
   test("counts the dictionaries that were recorded", async () => {
