@@ -10,7 +10,7 @@ export function listenForReports(read: () => Promise<ReportTable[]>): void {
   byId("open-reports").addEventListener("click", async () => {
     const reading = ++readings
     setText(byId("reports-mistake"), "")
-    setText(byId("reports-state"), "The capture is read once more …")
+    setText(byId("reports-state"), "Reading the capture again …")
     tables.replaceChildren()
     dialog.showModal()
     try {
