@@ -16,7 +16,7 @@ import { Topics } from "./topics.js"
 export interface NamedTraffic extends Traffic {
   /** A socket type, or a topic: in hexadecimal after "hex " if it is not UTF-8. */
   name: string
-  /** There, and true, if that is so: the text of a topic may begin with "hex " itself. */
+  /** Whether it is in hexadecimal: text may begin with "hex " too. Missing if not. */
   hex?: true
 }
 
