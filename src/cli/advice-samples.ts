@@ -50,6 +50,8 @@ export class AdviceSamples {
   #sampled: Group[] = []
   /** Messages of groups that are not counted. */
   #uncounted = 0
+  /** Messages of the other groups that are not kept, because of their size. */
+  tooLargeMessages = 0
   /** MESSAGE commands of CURVE. */
   encryptedMessages = 0
 
@@ -88,7 +90,10 @@ export class AdviceSamples {
   ): void {
     group.count(connection, message)
     if (!group.isSampled) this.#choose(group)
-    if (group.isSampled) group.keep(connection.id, message, packet)
+    if (!group.isSampled) return
+    const { plainBytes, parts } = message
+    if (plainBytes > MESSAGE_MAX_BYTES || parts.length > MESSAGE_MAX_PARTS) this.tooLargeMessages++
+    else group.keep(connection.id, message, packet)
   }
 
   /** Makes a group one of those of which messages are kept, if it is large enough. */
@@ -150,10 +155,9 @@ class Group implements SampledGroup {
     this.recordedBytes += recordedBytesOf(message)
   }
 
-  /** Keeps a message, if it is not too large. */
+  /** Keeps a message, or leaves it out as one of too many. */
   keep(connection: number, message: CaptureMessage, packet: number | undefined): void {
     const { parts, plainBytes } = message
-    if (plainBytes > MESSAGE_MAX_BYTES || parts.length > MESSAGE_MAX_PARTS) return
     const keptBytes = plainBytes + PART_BYTES * parts.length
     let batch = this.#newest
     const isNew =

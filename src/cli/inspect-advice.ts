@@ -178,7 +178,7 @@ function quoted(text: string): string {
 
 /** @param stoppedMessages those of servers that were not reached before the user stopped it. */
 function notesOf(
-  { othersMessages, encryptedMessages, groups }: AdviceSamples,
+  { othersMessages, tooLargeMessages, encryptedMessages, groups }: AdviceSamples,
   stoppedMessages: number,
 ): string[] {
   const notes: string[] = []
@@ -190,12 +190,15 @@ function notesOf(
     notes.push(
       `${counted(othersMessages, "message")} of further servers not encoded again: choose them with --filter`,
     )
+  if (tooLargeMessages > 0)
+    notes.push(
+      `${counted(tooLargeMessages, "message")} of more than 1 MiB or 4096 parts not encoded again`,
+    )
   if (encryptedMessages > 0)
     notes.push(
       `${counted(encryptedMessages, "message")} encrypted with CURVE: what other options would make of them is not visible`,
     )
-  if (groups.length === 0 && encryptedMessages === 0)
-    notes.push("there are no messages to encode again")
+  if (groups.length === 0 && notes.length === 0) notes.push("there are no messages to encode again")
   return notes.length > 0 ? [...notes, ""] : []
 }
 
@@ -221,11 +224,12 @@ function jsonLine({ group, best, results, ...measured }: MeasuredGroup): string 
 
 /** The last line, about what was not measured. */
 const jsonEnd = (
-  { othersMessages, encryptedMessages }: AdviceSamples,
+  { othersMessages, tooLargeMessages, encryptedMessages }: AdviceSamples,
   stoppedMessages: number,
 ): string =>
   printableJson({
     type: "advice",
     othersMessages: othersMessages + stoppedMessages,
+    tooLargeMessages,
     encryptedMessages,
   })

@@ -332,13 +332,13 @@ describe("inspect --advise", () => {
       /^127\.0\.0\.1:5555 \(PUB\) → clients, 1 connection: /,
     )
     expect(json((await run("--advise", "--json", file)).stdout).slice(1)).toMatchObject([
-      { type: "advice", othersMessages: 0, encryptedMessages: 0 },
+      { type: "advice", othersMessages: 0, tooLargeMessages: 0, encryptedMessages: 0 },
       { type: "summary" },
     ])
     const recorded = new URL("../../recorded/curve-lz4.pcap.gz", import.meta.url)
     const [last] = json((await run("--advise", "--json", fileURLToPath(recorded))).stdout)
     expect(last).toEqual({
-      ...{ type: "advice", othersMessages: 0 },
+      ...{ type: "advice", othersMessages: 0, tooLargeMessages: 0 },
       encryptedMessages: expect.any(Number),
     })
     expect(last.encryptedMessages).toBeGreaterThan(0)
@@ -367,7 +367,7 @@ describe("inspect --advise", () => {
     }
     const [first, last, ...others] = (await lines(true)).map((line) => JSON.parse(line))
     expect(first).toMatchObject({ messages: 400, measured: { messages: 32 } })
-    expect(last).toEqual({ type: "advice", othersMessages: 100, encryptedMessages: 0 })
+    expect(last).toMatchObject({ type: "advice", othersMessages: 100, encryptedMessages: 0 })
     expect(others).toEqual([])
     expect(await lines(false)).toContain(
       "stopped: 100 messages of the next servers not encoded again",
@@ -436,7 +436,11 @@ describe("inspect --advise", () => {
       ...Array.from({ length: 40 }, () => ["client", parts(1000)] as const),
       ...Array.from({ length: 5 }, () => ["client", parts(4097)] as const),
     ])
-    const [advice] = json((await run("--advise", "--json", file)).stdout)
+    const [advice, last] = json((await run("--advise", "--json", file)).stdout)
+    expect(last).toMatchObject({ type: "advice", tooLargeMessages: 5 })
+    expect((await run("--advise", file)).stdout).toContain(
+      "5 messages of more than 1 MiB or 4096 parts not encoded again",
+    )
     expect(advice.messages).toBe(45)
     expect(advice.measured.messages).toBeGreaterThan(2)
     expect(advice.measured.messages).toBeLessThanOrEqual(8)
