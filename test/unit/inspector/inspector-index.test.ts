@@ -312,13 +312,16 @@ describe("sorting", () => {
     }
     return one.length - other.length
   }
-  const orders: Record<"time" | "wire" | "content", (a: number, b: number) => number> = {
+  const ratio = (row: number) => index.plainBytes(row) / index.wireBytes(row) || 0
+  const orders: Record<"time" | "wire" | "ratio" | "content", (a: number, b: number) => number> = {
     time: (a, b) => index.time(a) - index.time(b),
     wire: (a, b) => index.wireBytes(a) - index.wireBytes(b),
+    // Those of messages with no bytes on the wire are infinite.
+    ratio: (a, b) => (ratio(a) === ratio(b) ? 0 : ratio(a) - ratio(b)),
     content: (a, b) => compare(contents[a - before]!, contents[b - before]!),
   }
 
-  test.each(["time", "wire", "content"] as const)(
+  test.each(["time", "wire", "ratio", "content"] as const)(
     "keeps the order of rows that are equal: %s",
     (column) => {
       const rows = Array.from({ length: view.length }, (_, place) => view.at(place))
