@@ -18,10 +18,10 @@ export interface FileFormat {
   readonly record: string
   /**
    * Returns the size of the record at `at`, of which `available` bytes have been read; if these are
-   * too few to know it, the number that is needed. Throws an UnreadableRecord if there cannot be
-   * such a record.
+   * too few to know it, a number that is needed, which may reach into the record after it. `isLast` says
+   * that no more will come. Throws an UnreadableRecord if there cannot be such a record.
    */
-  size(view: DataView, at: number, available: number): number
+  size(view: DataView, at: number, available: number, isLast: boolean): number
   /**
    * Returns the packet in a complete record, if it holds one. `offset` is the record's offset in
    * the file. Throws as `size` does.

@@ -101,7 +101,7 @@ function* packetsIn(file: Uint8Array, first: FileFormat): Generator<PlacedPacket
     size = 0
     try {
       format = formatBegunAt(view, at, file.length - at) ?? format
-      size = format.size(view, at, file.length - at)
+      size = format.size(view, at, file.length - at, true)
       if (at + size <= file.length && format instanceof Pcapng && format.hasSecrets(view, at))
         file.fill(0, at + SECRETS_START, at + size - RECORD_TAIL_BYTES)
       if (at + size <= file.length) packet = format.read(view, at, size, at)

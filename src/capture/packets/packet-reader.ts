@@ -28,8 +28,20 @@ export class PacketReader {
 
   push(chunk: Uint8Array): void {
     if (this.#broken) return
+    this.#try(() => this.#readWhole(chunk, this.#complete(chunk)))
+  }
+
+  end(): void {
+    if (this.#broken) return
+    this.#try(() => this.#readKept())
+    if (this.#keptBytes === 0 || this.#broken) return
+    const message = `the file ends ${this.#keptBytes} bytes after the beginning of a ${this.#format.record}, before it is complete`
+    this.#report("ERR_CAPTURE_TRUNCATED", message)
+  }
+
+  #try(read: () => void): void {
     try {
-      this.#readWhole(chunk, this.#complete(chunk))
+      read()
     } catch (error) {
       if (!(error instanceof UnreadableRecord)) throw error
       this.#broken = true
@@ -37,22 +49,33 @@ export class PacketReader {
     }
   }
 
-  end(): void {
-    if (this.#keptBytes === 0 || this.#broken) return
-    const message = `the file ends ${this.#keptBytes} bytes after the beginning of a ${this.#format.record}, before it is complete`
-    this.#report("ERR_CAPTURE_TRUNCATED", message)
+  /** Reads the complete records that were kept because more might have come. */
+  #readKept(): void {
+    while (this.#keptBytes > 0) {
+      const size = this.#size(this.#keptView, 0, this.#keptBytes, true)
+      if (size > this.#keptBytes) break
+      this.#take(size)
+    }
+  }
+
+  get #keptView(): DataView {
+    return new DataView(this.#kept.buffer, 0, this.#keptBytes)
+  }
+
+  /** Reads the first of the kept bytes, which are a record. */
+  #take(size: number): void {
+    this.#read(this.#keptView, 0, size)
+    this.#kept.copyWithin(0, size, this.#keptBytes)
+    this.#keptBytes -= size
   }
 
   /** Completes the kept record, if there is one. Returns the number of bytes of the chunk that it used. */
   #complete(chunk: Uint8Array): number {
     let at = 0
     while (this.#keptBytes > 0) {
-      const view = new DataView(this.#kept.buffer, 0, this.#keptBytes)
-      const size = this.#size(view, 0, this.#keptBytes)
-      if (size === this.#keptBytes) {
-        this.#keptBytes = 0
-        this.#read(view, 0, size)
-      } else {
+      const size = this.#size(this.#keptView, 0, this.#keptBytes)
+      if (size <= this.#keptBytes) this.#take(size)
+      else {
         if (at === chunk.length) break
         const missing = chunk.subarray(at, at + size - this.#keptBytes)
         this.#keep(missing)
@@ -75,9 +98,9 @@ export class PacketReader {
   }
 
   /** Returns the size of a record. Another file may begin there, if files were joined. */
-  #size(view: DataView, at: number, available: number): number {
+  #size(view: DataView, at: number, available: number, isLast = false): number {
     this.#format = formatBegunAt(view, at, available) ?? this.#format
-    return this.#format.size(view, at, available)
+    return this.#format.size(view, at, available, isLast)
   }
 
   #read(view: DataView, at: number, size: number): void {

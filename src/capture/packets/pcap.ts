@@ -22,6 +22,8 @@ const VARIANTS: readonly Variant[] = [
   { name: "Red Hat 6.1", bytes: 8 },
 ]
 
+const VARIANT_MAX_BYTES = Math.max(...VARIANTS.map(({ bytes }) => bytes))
+
 export class Pcap implements FileFormat {
   readonly #little: boolean
   readonly #fractionNanoseconds: bigint
@@ -47,9 +49,13 @@ export class Pcap implements FileFormat {
     return this.#linkType === undefined ? "file header" : "packet"
   }
 
-  size(view: DataView, at: number, available: number): number {
+  size(view: DataView, at: number, available: number, isLast: boolean): number {
     if (this.#linkType === undefined) return FILE_HEAD_BYTES
-    if (this.#packets === 0) this.#moreHead = this.#variant(view, at, available)?.bytes ?? 0
+    if (this.#packets === 0) {
+      const needed = this.#neededForVariant(view, at, available)
+      if (available < needed && !isLast) return needed
+      this.#moreHead = this.#variant(view, at, available)?.bytes ?? 0
+    }
     const headBytes = RECORD_HEAD_BYTES + this.#moreHead
     if (available < headBytes) return headBytes
     const captured = view.getUint32(at + 8, this.#little)
@@ -79,6 +85,18 @@ export class Pcap implements FileFormat {
       offset: offset + headBytes,
       length: view.getUint32(at + 12, this.#little),
     }
+  }
+
+  /** Returns the number of bytes, from the first packet at `at` on, that are needed to know the variant. */
+  #neededForVariant(view: DataView, at: number, available: number): number {
+    if (available < RECORD_HEAD_BYTES) return RECORD_HEAD_BYTES
+    const captured = view.getUint32(at + 8, this.#little)
+    // Too large in every variant.
+    if (captured > RECORD_MAX_BYTES) return RECORD_HEAD_BYTES
+    const second = RECORD_HEAD_BYTES + captured
+    const needed = second + RECORD_HEAD_BYTES
+    if (available < needed || !this.#isMisplaced(view, at + second)) return needed
+    return needed + VARIANT_MAX_BYTES
   }
 
   /**
