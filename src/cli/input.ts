@@ -1,6 +1,15 @@
-import { closeSync, createReadStream, existsSync, openSync, readdirSync, readSync } from "node:fs"
+import {
+  closeSync,
+  constants,
+  createReadStream,
+  existsSync,
+  openSync,
+  readdirSync,
+  readSync,
+  statSync,
+} from "node:fs"
 import { basename, dirname, join } from "node:path"
-import { pipeline } from "node:stream"
+import { pipeline, type Readable } from "node:stream"
 import { createGunzip } from "node:zlib"
 import { DamagedInput, fileError } from "./errors.js"
 
@@ -53,16 +62,27 @@ export async function* readChunks(
   file: string,
   { signal, onRead }: ReadOptions = {},
 ): AsyncGenerator<Buffer> {
-  const stream = file === "-" ? process.stdin : createReadStream(file)
-  const stop = () => stream.destroy()
+  let stream: Readable | undefined
+  const stop = () => stream?.destroy()
   signal?.addEventListener("abort", stop, { once: true })
   try {
+    stream = await opened(file)
     if (!signal?.aborted) yield* unpacked(counted(stream, onRead))
   } catch (error) {
     if (!signal?.aborted) throw readError(nameOf(file), error as NodeJS.ErrnoException)
   } finally {
     signal?.removeEventListener("abort", stop)
+    stop()
   }
+}
+
+async function opened(file: string): Promise<Readable> {
+  if (file === "-") return process.stdin
+  if (!statSync(file, { throwIfNoEntry: false })?.isFIFO()) return createReadStream(file)
+  // Opening a named pipe waits for its writer, and reading it for bytes: in a thread that nothing can stop.
+  const { Socket } = await import("node:net")
+  const fd = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
+  return new Socket({ fd, readable: true, writable: false })
 }
 
 /** Reads the first bytes of a file, or of standard input for "-". */

@@ -2,12 +2,15 @@
 import { spawn, spawnSync } from "node:child_process"
 import {
   chmodSync,
+  closeSync,
   existsSync,
+  openSync,
   readFileSync,
   rmSync,
   statSync,
   truncateSync,
   writeFileSync,
+  writeSync,
 } from "node:fs"
 import { basename } from "node:path"
 import { gzipSync } from "node:zlib"
@@ -927,6 +930,34 @@ describe("standard input", () => {
     expect(rest).toContain("connection 1: 127.0.0.1:40000 → 127.0.0.1:5555, lz4+tcp, PUSH → PULL")
     expect(await inspect.ended()).toEqual({ code: 0, signal: null })
   })
+})
+
+test("a named pipe is read until it ends, or SIGINT, also while its writer is silent", async () => {
+  const pipe = at("pipe")
+  spawnSync("mkfifo", [pipe])
+  const start = () =>
+    new Running(spawn(process.execPath, [main, "inspect", "--filter", "kind=message", pipe]))
+  const total = async (inspect: Running): Promise<string> => {
+    for (;;) {
+      const line = await inspect.line()
+      if (line.startsWith("total:")) return line
+    }
+  }
+  const whole = readFileSync(good)
+  const silent = start()
+  const writer = openSync(pipe, "w")
+  writeSync(writer, whole.subarray(0, -1000))
+  while (!(await silent.line()).endsWith("hello"));
+  silent.process.kill("SIGINT")
+  expect(await total(silent)).toMatch(/^total: /)
+  expect(await silent.ended()).toEqual({ code: 0, signal: null })
+  closeSync(writer)
+
+  const ending = start()
+  writeFileSync(pipe, whole)
+  const { stdout } = await run(["--filter", "kind=message", good])
+  expect(await total(ending)).toBe(stdout.trimEnd().split("\n").at(-1))
+  expect(await ending.ended()).toEqual({ code: 0, signal: null })
 })
 
 test("ends quietly when its output is closed", () => {

@@ -2,13 +2,16 @@
 import { execFileSync } from "node:child_process"
 import {
   appendFileSync,
+  closeSync,
   existsSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
   statSync,
   truncateSync,
   writeFileSync,
+  writeSync,
 } from "node:fs"
 import { connect } from "node:net"
 import { join } from "node:path"
@@ -116,6 +119,23 @@ test("reads a file where it is, and a pipe", async () => {
   const piped = await RunningLive.start(at("pipe"))
   writeFileSync(at("pipe"), "through a pipe")
   expect(await body(await grown(piped, 14))).toBe("through a pipe")
+})
+
+test("ends while a pipe has no writer, or one that is silent", async () => {
+  const pipe = at("silent")
+  execFileSync("mkfifo", [pipe])
+  const unwritten = await RunningLive.start(pipe)
+  unwritten.process.kill("SIGINT")
+  expect(await unwritten.ended()).toEqual({ code: 0, signal: null })
+
+  const live = await RunningLive.start(pipe)
+  const writer = openSync(pipe, "w")
+  writeSync(writer, "one")
+  expect(await body(await grown(live, 3))).toBe("one")
+  live.process.kill("SIGINT")
+  expect(await live.ended()).toEqual({ code: 0, signal: null })
+  expect(live.errors).toBe("")
+  closeSync(writer)
 })
 
 /** Starts it with other variables in its environment. */
