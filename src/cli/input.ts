@@ -21,7 +21,7 @@ export interface ReadOptions {
   onRead?: (bytes: number) => void
 }
 
-const GZIP_MAGIC = Buffer.from([0x1f, 0x8b])
+export const GZIP_MAGIC: Buffer = Buffer.from([0x1f, 0x8b])
 /** The smallest buffer, because an error drops its content. */
 const GUNZIP = { chunkSize: 1 << 16, readableHighWaterMark: 1 }
 

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { type FileHandle, open, stat } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { fileError } from "./errors.js"
-import { readChunks } from "./input.js"
+import { fileError, InputError } from "./errors.js"
+import { GZIP_MAGIC, readChunks } from "./input.js"
 
 export interface LiveRecording {
   /** Its bytes, which are read at any place up to its size. */
@@ -27,11 +27,25 @@ export async function openRecording(file: string): Promise<LiveRecording> {
     const stats = await stat(file)
     if (stats.isDirectory()) throw Object.assign(new Error(), { code: "EISDIR" })
     // A pipe is opened once, when it is read.
-    if (stats.isFile()) return growing(await open(file))
+    if (stats.isFile()) return growing(await uncompressed(file))
   } catch (error) {
-    throw fileError(file, error)
+    throw error instanceof InputError ? error : fileError(file, error)
   }
   return kept(file)
+}
+
+/** Opens a file, which pages read from any place on. */
+async function uncompressed(file: string): Promise<FileHandle> {
+  const handle = await open(file)
+  try {
+    const head = Buffer.alloc(GZIP_MAGIC.length)
+    await handle.read(head, 0, head.length, 0)
+    if (!head.equals(GZIP_MAGIC)) return handle
+    throw new InputError(`${file} is compressed: gunzip -c FILE | zeromq-lz4 inspect --live -`)
+  } catch (error) {
+    await handle.close()
+    throw error
+  }
 }
 
 /** Reads a file where it is. Nobody says that it is complete. */

@@ -277,7 +277,9 @@ test.each([
   [1, "missing: no such file", ["missing"]],
   [1, "is a directory, not a file", ["."]],
   [1, "missing: no such file", ["--dictionary", "missing", "-"]],
+  [1, "x.pcap.gz is compressed: gunzip -c FILE | zeromq-lz4 inspect --live -", ["x.pcap.gz"]],
 ])("is refused with exit code %i: %s", async (status, message, args) => {
+  writeFileSync(at("x.pcap.gz"), gzipSync(""))
   const result = await runCommand(directory.path, ["inspect", "--live", ...args])
   expect(result).toMatchObject({ status, stdout: "" })
   expect(result.stderr).toContain(message)
