@@ -25,7 +25,8 @@ export async function inspectLive(
     const server = await serveLive(livePage(nameOf(file), dictionary), recording, port)
     try {
       let isOver = false
-      const stopped = firstSignal().finally(() => {
+      // A terminal that is closed must leave nothing behind either.
+      const stopped = firstSignal("SIGHUP").finally(() => {
         isOver = true
       })
       await printResult(`the page: ${server.url}`)

@@ -1,7 +1,7 @@
-/** Resolves with SIGINT or SIGTERM. A second signal has its default effect. */
-export function firstSignal(): Promise<string> {
+/** Resolves with SIGINT, SIGTERM or one of `more`. A second signal has its default effect. */
+export function firstSignal(...more: readonly NodeJS.Signals[]): Promise<string> {
   return new Promise((resolve) => {
-    const signals = ["SIGINT", "SIGTERM"] as const
+    const signals = ["SIGINT", "SIGTERM", ...more] as const
     const received = (signal: string) => {
       for (const each of signals) process.off(each, received)
       resolve(signal)

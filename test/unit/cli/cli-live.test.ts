@@ -160,24 +160,27 @@ test("keeps standard input in a file that only it has, and leaves nothing", asyn
   expect(await live.ended()).toEqual({ code: 0, signal: null })
 })
 
-test("opens a browser, whose arguments other users can see, without the secret", async () => {
-  const seen = at("seen")
-  const browser = at("browser.sh")
-  writeFileSync(browser, `printf %s "$1" > ${seen}.part; mv ${seen}.part ${seen}`)
-  const live = await startWith({ BROWSER: `sh ${browser}` }, "--open", "-")
-  while (!existsSync(seen)) await new Promise((resolve) => setImmediate(resolve))
-  const page = new URL(readFileSync(seen, "utf8"))
-  expect(page.protocol).toBe("file:")
-  expect(statSync(page).mode & 0o777).toBe(0o600)
-  expect(readFileSync(page, "utf8")).toContain(`content="0; url=${live.url}"`)
-  live.process.kill("SIGINT")
-  expect(await live.ended()).toEqual({ code: 0, signal: null })
-  expect(existsSync(page)).toBe(false)
+test.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)(
+  "opens a browser, whose arguments other users can see, without the secret, until %s",
+  async (signal) => {
+    const seen = at(`seen-${signal}`)
+    const browser = at("browser.sh")
+    writeFileSync(browser, `printf %s "$1" > ${seen}.part; mv ${seen}.part ${seen}`)
+    const live = await startWith({ BROWSER: `sh ${browser}` }, "--open", "-")
+    while (!existsSync(seen)) await new Promise((resolve) => setImmediate(resolve))
+    const page = new URL(readFileSync(seen, "utf8"))
+    expect(page.protocol).toBe("file:")
+    expect(statSync(page).mode & 0o777).toBe(0o600)
+    expect(readFileSync(page, "utf8")).toContain(`content="0; url=${live.url}"`)
+    live.process.kill(signal)
+    expect(await live.ended()).toEqual({ code: 0, signal: null })
+    expect(existsSync(page)).toBe(false)
 
-  const without = await startWith({ BROWSER: "/nonexistent" }, "--open", "-")
-  while (without.errors === "") await new Promise((resolve) => setImmediate(resolve))
-  expect(without.errors).toBe("no browser could be started: open this address in one\n")
-})
+    const without = await startWith({ BROWSER: "/nonexistent" }, "--open", "-")
+    while (without.errors === "") await new Promise((resolve) => setImmediate(resolve))
+    expect(without.errors).toBe("no browser could be started: open this address in one\n")
+  },
+)
 
 test("a reader that does not read holds up neither input nor other readers", async () => {
   const live = await RunningLive.start("-")
