@@ -1,9 +1,9 @@
-const MINUTE = 60e9
-const UNITS: [string, number][] = [
-  ["s", 1e9],
-  ["ms", 1e6],
-  ["µs", 1e3],
-  ["ns", 1],
+/** Units, their nanoseconds, and the number from which on they are not used. */
+const UNITS: [unit: string, size: number, end: number][] = [
+  ["ns", 1, 1000],
+  ["µs", 1e3, 1000],
+  ["ms", 1e6, 1000],
+  ["s", 1e9, 120],
 ]
 
 /**
@@ -11,11 +11,14 @@ const UNITS: [string, number][] = [
  * different texts.
  */
 export function duration(nanoseconds: number, step = 0): string {
-  if (Math.abs(nanoseconds) >= 2 * MINUTE) return clock(nanoseconds)
   if (nanoseconds === 0) return "0 s"
-  const [unit, size] = UNITS.find(([, size]) => Math.abs(nanoseconds) >= size) ?? UNITS.at(-1)!
-  const decimals = step > 0 ? Math.max(0, Math.ceil(Math.log10(size / step))) : 2
-  return `${Number((nanoseconds / size).toFixed(decimals))} ${unit}`
+  for (const [unit, size, end] of UNITS) {
+    const decimals = step > 0 ? Math.max(0, Math.ceil(Math.log10(size / step))) : 2
+    // As it is shown: 999,996 ns are not 1000 µs, but 1 ms.
+    const rounded = Number((nanoseconds / size).toFixed(decimals))
+    if (Math.abs(rounded) < end) return `${rounded} ${unit}`
+  }
+  return clock(nanoseconds)
 }
 
 function clock(nanoseconds: number): string {

@@ -1,5 +1,6 @@
 /** Untrusted text on a terminal. */
 import { describe, expect, test } from "vitest"
+import { duration } from "../../../src/capture/duration-text.js"
 import { clockTime, isoTime } from "../../../src/capture/times.js"
 import { visible, visibleLines } from "../../../src/capture/visible.js"
 import { cutTo, startOf } from "../../../src/cli/terminal-text.js"
@@ -75,5 +76,36 @@ describe("a time", () => {
     [undefined, undefined, undefined],
   ])("of %s ns is %s", (ns, iso, clock) => {
     expect([isoTime(ns), clockTime(ns, true)]).toEqual([iso, clock])
+  })
+})
+
+describe("durations", () => {
+  test.each([
+    [0, "0 s"],
+    [1, "1 ns"],
+    [999, "999 ns"],
+    [1000, "1 µs"],
+    [1234, "1.23 µs"],
+    [999_994, "999.99 µs"],
+    [999_996, "1 ms"],
+    [-999_996, "-1 ms"],
+    [999_999_999, "1 s"],
+    [1_500_000_000, "1.5 s"],
+    [119_990_000_000, "119.99 s"],
+    [119_999_000_000, "2:00"],
+    [160_000_000_000, "2:40"],
+    [-160_000_000_000, "−2:40"],
+    [7_200_000_000_000, "2:00:00"],
+  ])("of %d ns are %s", (nanoseconds, text) => {
+    expect(duration(nanoseconds)).toBe(text)
+  })
+
+  test("that are a step apart differ", () => {
+    for (const step of [1, 1000, 20_000, 1e6, 5e8, 1e9])
+      for (const around of [1000, 1e6, 1e9, 60e9]) {
+        const first = Math.max(0, around - 5 * step)
+        const texts = Array.from({ length: 10 }, (_, i) => duration(first + i * step, step))
+        expect(new Set(texts).size, texts.join()).toBe(10)
+      }
   })
 })
