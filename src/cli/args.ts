@@ -33,7 +33,11 @@ export function wholeNumber(
   or = "",
 ): number | undefined {
   if (value === undefined) return undefined
-  if (!/^-?\d{1,15}$/.test(value))
+  if (!/^-?\d+$/.test(value))
     throw new UsageError(`${option} must be a whole number${or}; got ${JSON.stringify(value)}`)
+  if (!Number.isSafeInteger(Number(value)))
+    throw new UsageError(
+      `${option} is too ${value.startsWith("-") ? "small" : "large"}; got ${value}`,
+    )
   return Number(value)
 }

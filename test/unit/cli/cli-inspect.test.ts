@@ -129,6 +129,8 @@ describe("wrong usage exits with 2 and explains the right one", () => {
     ["To specify an option argument starting with a dash use", ["--filter", "-x", good]],
     ["-n is 1 or more; got 0", ["-n", "0", good]],
     ["--last must be a whole number", ["--last", "x", good]],
+    ["--last is too large; got 99999999999999999", ["--last", "99999999999999999", good]],
+    ["--last is too small; got -99999999999999999", ["--last=-99999999999999999", good]],
     ["-n and --last exclude each other", ["-n", "1", "--last", "1", good]],
     ["--json prints full content without --full", ["--json", "--full", good]],
     ["--filter: character 1: kind= is one of message, command", ["--filter", "kind=LZ5", good]],
