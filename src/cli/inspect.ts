@@ -68,9 +68,9 @@ time. In a name, * and ? stand for any characters.
                                 Prints the page's address, for browsers on this computer, and ends
                                 with Ctrl-C. Takes --dictionary, --open and --port
       --port PORT               the port of --live; default: one that is free
-      --html PAGE               writes that page, with the FILEs in it, to the file PAGE; they have
-                                at most 64 MiB. --open and --html take --dictionary, and no other
-                                option
+      --html PAGE               writes that page, with the FILEs in it, to the file PAGE, or to
+                                standard output if that is "-"; they have at most 64 MiB. --open
+                                and --html take --dictionary, and no other option
       --plain OUT               writes the same recording with plain ZMTP over TCP in place of
                                 lz4+tcp:// to OUT, which ends in .pcap or .pcapng, or is "-";
                                 takes --dictionary, --max-message-size and no other option

@@ -8,7 +8,7 @@ import { withoutSecrets } from "../capture/without-secrets.js"
 import { clearTimeout, setTimeout } from "../codec/runtime.js"
 import { captureError, fileError, InputError } from "./errors.js"
 import { nameOf, readStart } from "./input.js"
-import { printResult } from "./output.js"
+import { printBytes, printResult } from "./output.js"
 import { OutputFile } from "./output-file.js"
 
 /** Maximum size of a capture in the page: a browser would need several times its size. */
@@ -72,19 +72,23 @@ export function livePage(name: string, dictionary: Content | undefined): string 
   )
 }
 
-/** Writes the inspector page with a capture in it to a file. Several files are read as one. */
+/**
+ * Writes the inspector page with a capture in it to a file, or standard output for "-". Several files are
+ * read as one.
+ */
 export async function savePage(
   page: string,
   files: readonly string[],
   dictionary: Content | undefined,
 ): Promise<void> {
   const inputs = dictionary ? [...files, dictionary.file] : files
-  const output = new OutputFile("--html", page, inputs)
+  const output = page === "-" ? undefined : new OutputFile("--html", page, inputs)
   const capture = await readCapture(files)
   if (capture.length === 0)
     throw new InputError(
       `${namesOf(files)}: more than ${MAX}, too much for a page: take a part of it, or use --open`,
     )
+  if (!output) return printBytes(pageOf(capture, dictionary))
   output.write(pageOf(capture, dictionary))
   await printResult(`${page}: the inspector page with ${namesOf(files)} in it`)
 }

@@ -1068,6 +1068,16 @@ describe("--html", () => {
     expect(`${before}<script type="text/plain" id="capture"></script>${after}`).toBe(empty)
   })
 
+  test("prints the page, and nothing else, for -", async () => {
+    expect((await run(["--html", page, good])).status).toBe(0)
+    expect(await run(["--html", "-", good])).toEqual({
+      status: 0,
+      stdout: readFileSync(page, "utf8"),
+      stderr: "",
+    })
+    expect(existsSync(at("-"))).toBe(false)
+  })
+
   test("passes on a dictionary", async () => {
     const dictionary = file("common.dict", "what messages have in common")
     expect((await run(["--html", page, "--dictionary", dictionary, good])).status).toBe(0)
