@@ -60,7 +60,8 @@ function counted(counts: ReadonlyMap<string, number>): string {
 /** Names what a connection speaks. */
 export function transportText({ transport, sides, curveServer }: ConnectionSummary): string {
   if (transport || !sides.client.encrypted) return transport ?? "no messages"
-  return `encrypted with CURVE${curveServer ? `, whose server is the ${curveServer}` : ""}`
+  const also = curveServer === "server" ? "also " : ""
+  return `encrypted with CURVE${curveServer ? `, the ${curveServer} is ${also}the CURVE server` : ""}`
 }
 
 /** Says how a connection ended. */

@@ -44,7 +44,7 @@ describe("CURVE", () => {
     expect(messages.length).toBe(20)
     expect(messages[0]!.detail).toBe(`encrypted, ${messages[0]!.body.length} bytes`)
     expect(transportText(connectionSummary(connection, 0))).toBe(
-      "encrypted with CURVE, whose server is the server",
+      "encrypted with CURVE, the server is also the CURVE server",
     )
   })
 
