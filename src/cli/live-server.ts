@@ -17,8 +17,16 @@ export interface LiveServer {
 }
 
 const HOST = "127.0.0.1"
-/** A request has no body, and is short. */
-const LIMITS = { requestTimeout: 10_000, maxHeaderSize: 8192, connectionsCheckingInterval: 5_000 }
+/**
+ * A request has no body, and is short. Connections that ask for nothing, which any user of the computer
+ * can make, are closed sooner than a page gives up.
+ */
+const LIMITS = {
+  headersTimeout: 2_000,
+  requestTimeout: 10_000,
+  maxHeaderSize: 8192,
+  connectionsCheckingInterval: 500,
+}
 /** Milliseconds after which a connection that is idle, or whose peer reads nothing, is closed. */
 const IDLE_MS = 30_000
 const MAX_CONNECTIONS = 256

@@ -4,8 +4,11 @@ import type { Followed } from "./protocol.js"
 
 /** Milliseconds between two looks for more bytes. */
 const POLL_MS = 100
-/** A computer that wakes up may need some attempts, and nobody answers when the program has been stopped. */
-const ATTEMPTS = 3
+/**
+ * A computer that wakes up may need some attempts, as do connections that others hold for a while. Nobody
+ * answers when the program has been stopped. Each wait is twice as long as the one before: 6.3 s together.
+ */
+const ATTEMPTS = 7
 /** Bytes to read at once from a file that was chosen. */
 const READ_BYTES = 4 << 20
 
@@ -40,7 +43,7 @@ async function run(file: GrowingFile, readMore: ReadMore, signal: AbortSignal): 
       failures = file.size > before ? 1 : failures + 1
       if (failures === ATTEMPTS) return file.end((error as Error).message)
     }
-    if (!file.ended) await sleep(POLL_MS)
+    if (!file.ended) await sleep(POLL_MS * 2 ** Math.max(failures - 1, 0))
   }
 }
 
@@ -51,7 +54,9 @@ function fromServer(url: string): ReadMore {
     try {
       response = await fetch(`${url}?from=${file.size}`, { signal, cache: "no-store" })
     } catch {
-      throw new Error("zeromq-lz4 inspect has been stopped")
+      throw new Error(
+        "zeromq-lz4 inspect does not answer: it has been stopped, or others hold all of its connections",
+      )
     }
     if (response.status === 416) throw new Ending("the file was overwritten")
     if (!response.ok || !response.body) throw new Error(`the answer was ${response.status}`)

@@ -262,6 +262,15 @@ test("refuses what is not for it, and goes on", async () => {
   expect(live.errors).toBe("")
 })
 
+test("closes connections that ask for nothing, which would keep pages out", async () => {
+  const live = await RunningLive.start("-")
+  // As many as are accepted at once.
+  const idle = Array.from({ length: 256 }, () => answerTo(live, ""))
+  const [first] = await Promise.all(idle)
+  expect(first).toMatch(/^HTTP\/1\.1 408 /)
+  expect((await fetch(live.url)).status).toBe(200)
+})
+
 test("has a port of its own, or the one that is asked for", async () => {
   const port = await freePort()
   const live = await RunningLive.start("--port", String(port), "-")
