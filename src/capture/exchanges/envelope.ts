@@ -11,11 +11,11 @@ const COMPARED_BYTES = 512
  */
 export function envelopeOf(parts: readonly CapturePart[]): string | undefined {
   let envelope = ""
-  for (const { plain } of parts) {
+  for (const [i, { plain }] of parts.entries()) {
     if (!plain) return undefined
-    if (plain.length === 0) return envelope
-    const room = Math.max(COMPARED_BYTES - envelope.length, 0)
-    envelope += `${plain.length}:${latin1(plain.subarray(0, room))}`
+    if (plain.length === 0) return i === 0 ? "" : `${i}:${envelope}`
+    const room = COMPARED_BYTES - envelope.length
+    if (room > 0) envelope += `${plain.length}:${latin1(plain.subarray(0, room))}`
   }
   return undefined
 }
