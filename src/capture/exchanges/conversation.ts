@@ -1,16 +1,20 @@
-import type { CaptureMessage, Side } from "../events.js"
+import type { CaptureMessage, Side, Time } from "../events.js"
 import { envelopeOf, idOf } from "./envelope.js"
 import { type Exchange, exchangeOf, type Heard } from "./exchange.js"
 import type { SocketPair } from "./socket-pair.js"
+import { type AllWaiting, Waiting } from "./waiting.js"
 
 /** Why the messages of a connection are not joined. */
 export type NotJoined =
   | "the recording does not have the socket types"
   | "encrypted"
   | "messages neither alternate nor have an id in their first part"
+  | "messages are missing from the recording"
+  | "packets were cut when they were recorded"
   | "too many questions are open"
 
 const NEITHER = "messages neither alternate nor have an id in their first part"
+const MISSING = "messages are missing from the recording"
 
 /** What was found in a connection so far. */
 export interface Found {
@@ -24,46 +28,51 @@ export interface Found {
   messages: number
 }
 
-/** The number of questions of all connections that are open. */
-export interface OpenQuestions {
-  count: number
-}
-
-/** Questions that have the same envelope or id, in order, of which the first are answered. */
-interface Same {
-  all: Heard[]
-  answered: number
-}
-
-/** Maximum number of questions of all connections that are open. */
-const OPEN_MAX = 1 << 16
+/** Maximum number of messages of all connections that wait for their question or answer. */
+const WAITING_MAX = 1 << 16
 /**
  * Exchanges of a connection that are held back: if what joins them turns out to be a coincidence before
  * there are more, they are none.
  */
 const HELD_MAX = 16
+/** Questions whose ids are compared with that of a new one. */
+const IDS_MAX = 16
 
 /**
  * Joins the messages of one connection.
  *
- * By "envelope": an answer belongs to the oldest open question with the same envelope, because REP
- * answers in order and sends the envelope back.
+ * By "envelope": REP answers in order and sends the envelope back, so the nth answer with an envelope
+ * belongs to the nth question with it.
  *
  * By "id": if the messages of both sides alternate, each answer belongs to the question before it.
- * Otherwise an answer belongs to the open question with the same id, as long as no two open questions
- * have the same one and each answer has that of an open question. If neither holds, nothing is joined.
+ * Otherwise an answer belongs to the question with the same id, as long as no two open questions have
+ * the same one and each answer has that of a question. If neither holds, nothing is joined.
+ *
+ * Each side's messages come in order, but an answer may come before its question: it waits then. Where
+ * bytes are missing, it is the rule, because what follows them comes late; and the gap is told only
+ * after the other side's messages. So up to a gap the messages of both sides are complete, and counting
+ * is right. After it, only this is certain: a REQ has one question at a time, and ids that do not
+ * repeat name one question each.
  */
 export class Conversation {
   readonly #connection: number
-  readonly #by: SocketPair["by"]
+  readonly #pair: SocketPair
   #asker: Side | undefined
-  readonly #open = new Map<string, Same>()
-  readonly #allOpen: OpenQuestions
-  #openCount = 0
+  /** Questions that wait for their answers. */
+  readonly #open: Waiting
+  /** Answers that wait for their questions. */
+  readonly #early: Waiting
+  readonly #all: AllWaiting
+  /** The time of the newest answer. */
+  #newest: Time
   #alternates = true
   #hasIds = true
-  /** Whether messages may be missing: answers without a question are nothing unusual then. */
+  /** By "id": ids of the last questions, and whether one had that of another. */
+  readonly #ids = new Set<string>()
+  #idsRepeat = false
+  /** Whether messages may be missing. */
   #mayMiss = false
+  #hasJoined = false
   /** Undefined once they are known to be exchanges. */
   #held: Exchange[] | undefined = []
   /** Numbers of messages: all, and those of exchanges that are certain and that are held back. */
@@ -76,40 +85,59 @@ export class Conversation {
   #unknown = 0
   #notJoined: NotJoined | undefined
 
-  constructor(connection: number, pair: SocketPair, allOpen: OpenQuestions, mayMiss: boolean) {
+  /** @param mayMiss whether messages before the first one may be missing. */
+  constructor(connection: number, pair: SocketPair, all: AllWaiting, mayMiss: boolean) {
     this.#connection = connection
-    this.#by = pair.by
+    this.#pair = pair
     this.#asker = pair.asker
-    this.#allOpen = allOpen
-    this.#mayMiss = mayMiss
+    this.#all = all
+    this.#open = new Waiting(all)
+    this.#early = new Waiting(all)
     if (pair.by === "envelope") this.#held = undefined
+    if (mayMiss) this.gap()
   }
 
   /** Adds a message. Returns the exchanges that are certain now. */
   add({ from, parts }: CaptureMessage, heard: Heard): Exchange[] {
     if (heard.matches) this.#messages++
+    const { by } = this.#pair
+    const key = by === "envelope" ? envelopeOf(parts) : idOf(parts)
+    const isBroken = by === "envelope" && key === undefined && parts.some(({ error }) => error)
+    // Whatever it is, it cannot be counted.
+    if (isBroken) this.gap()
     if (this.#notJoined) return []
     this.#asker ??= from
-    const key = this.#by === "envelope" ? envelopeOf(parts) : idOf(parts)
-    if (from === this.#asker)
-      this.#ask(
-        key,
-        heard,
-        parts.some(({ error }) => error),
-      )
-    else return this.#answer(key, heard)
+    if (from !== this.#asker) return this.#answer(key, heard)
+    if (!isBroken) return this.#ask(key, heard)
+    if (heard.matches) this.#unknown++
     return []
   }
 
-  /** Bytes of the connection are missing: what was asked before may have been answered there. */
+  /** Messages of the connection are missing: what was asked before may have been answered there. */
   gap(): void {
-    this.#unknown += this.#forgetOpen()
+    if (this.#notJoined) return
     this.#mayMiss = true
+    const isCertain =
+      this.#pair.by === "envelope"
+        ? this.#pair.oneAtATime
+        : // Without an exchange it is not even certain who asks.
+          this.#hasIds && !this.#idsRepeat && this.#hasJoined
+    if (!isCertain) {
+      this.giveUp(MISSING)
+      return
+    }
+    this.#unknown += this.#open.clear()
+    this.#unexpected += this.#early.clear()
+    this.#alternates = false
+    // Ids have to prove once more that they do not repeat.
+    if (this.#pair.by === "id") this.#held ??= []
   }
 
   /** The connection has ended: what was held back is certain, and what is open is not answered. */
   end(): Exchange[] {
-    this.#unanswered += this.#forgetOpen()
+    if (this.#pair.by === "id" && this.#early.size > 0 && !this.#mayMiss) this.giveUp(NEITHER)
+    this.#unanswered += this.#open.clear()
+    this.#unexpected += this.#early.clear()
     return this.#release()
   }
 
@@ -118,69 +146,92 @@ export class Conversation {
     const isJoined = this.#notJoined === undefined
     return {
       exchanges: this.#exchanges,
-      unanswered: isJoined ? this.#unanswered + this.#openMatching() : 0,
-      unexpected: isJoined ? this.#unexpected : 0,
+      unanswered: isJoined ? this.#unanswered + this.#open.matching : 0,
+      unexpected: isJoined ? this.#unexpected + this.#early.matching : 0,
       unknown: isJoined ? this.#unknown : 0,
       notJoined: this.#notJoined,
       messages: isJoined ? 0 : this.#messages - this.#joined,
     }
   }
 
-  #ask(key: string | undefined, heard: Heard, isBroken: boolean): void {
-    if (this.#by === "envelope" && key === undefined) {
-      // REP drops it, unless it only cannot be read here.
-      if (isBroken) this.#mayMiss = true
-      if (!heard.matches) return
-      if (isBroken) this.#unknown++
-      else this.#unanswered++
-      return
+  #ask(key: string | undefined, heard: Heard): Exchange[] {
+    const { by, oneAtATime } = this.#pair
+    if (by === "envelope" && key === undefined) {
+      // REP drops it.
+      if (heard.matches) this.#unanswered++
+      return []
     }
-    if (this.#by === "id") {
-      if (this.#openCount > 0) this.#alternates = false
+    if (by === "id") {
+      if (this.#open.size + this.#early.size > 0) this.#alternates = false
       if (key === undefined || this.#open.has(key)) this.#hasIds = false
+      else this.#noteId(key)
+      if (!this.#checkIds()) return []
     }
-    if (!this.#alternates && !this.#hasIds) this.#giveUp(NEITHER)
-    else if (this.#allOpen.count >= OPEN_MAX) this.#giveUp("too many questions are open")
-    else this.#keep(key ?? "", heard)
-  }
-
-  #keep(key: string, heard: Heard): void {
-    const same = this.#open.get(key)
-    if (same) same.all.push(heard)
-    else this.#open.set(key, { all: [heard], answered: 0 })
-    this.#openCount++
-    this.#allOpen.count++
+    const answer = key === undefined ? undefined : this.#early.first(key)
+    if (answer) {
+      this.#early.take(key as string)
+      return this.#join(heard, answer)
+    }
+    if (this.#mayMiss) {
+      if (oneAtATime) this.#unknown += this.#open.clear()
+      // It comes late, and so its answer may have been counted already.
+      if (this.#newest !== undefined && (heard.time === undefined || heard.time <= this.#newest)) {
+        if (heard.matches) this.#unknown++
+        return []
+      }
+    }
+    this.#wait(this.#open, key ?? "", heard)
+    return []
   }
 
   #answer(key: string | undefined, heard: Heard): Exchange[] {
+    const { time } = heard
+    if (time !== undefined && (this.#newest === undefined || time > this.#newest))
+      this.#newest = time
+    const { by, oneAtATime } = this.#pair
     const known = key !== undefined && this.#open.has(key) ? key : undefined
-    if (this.#by === "id") {
-      if (this.#openCount === 0) {
-        if (!this.#mayMiss) this.#alternates = false
-      } else if (this.#alternates) {
-        if (known === undefined) this.#hasIds = false
-        const [only = ""] = this.#open.keys()
-        return this.#join(only, heard)
-      }
+    const only = by === "id" && this.#alternates ? this.#open.firstKey : undefined
+    if (by === "id") {
+      if (key === undefined || (only !== undefined && known === undefined)) this.#hasIds = false
+      if (!this.#checkIds()) return []
     }
-    if (known !== undefined) return this.#join(known, heard)
-    if (this.#by === "id" && !this.#mayMiss) this.#giveUp(NEITHER)
+    const joins = only ?? known
+    const question = joins === undefined ? undefined : this.#open.first(joins)
+    const isCounted = !(oneAtATime && this.#mayMiss)
+    if (joins !== undefined && question && (isCounted || isAfter(heard, question))) {
+      this.#open.take(joins)
+      return this.#join(question, heard)
+    }
+    if (isCounted && (by === "id" || key !== undefined)) this.#wait(this.#early, key ?? "", heard)
     else if (heard.matches) this.#unexpected++
     return []
   }
 
-  #join(key: string, heard: Heard): Exchange[] {
-    const same = this.#open.get(key) as Same
-    const question = same.all[same.answered++] as Heard
-    if (same.answered === same.all.length) this.#open.delete(key)
-    // Now and then, because this moves all of them.
-    else if (2 * same.answered > same.all.length)
-      this.#open.set(key, { all: same.all.slice(same.answered), answered: 0 })
-    this.#openCount--
-    this.#allOpen.count--
-    if (!question.matches && !heard.matches) return []
-    const exchange = exchangeOf(this.#connection, this.#asker as Side, question, heard)
-    const joined = Number(question.matches) + Number(heard.matches)
+  #noteId(id: string): void {
+    if (this.#ids.has(id)) this.#idsRepeat = true
+    this.#ids.add(id)
+    const [oldest = ""] = this.#ids
+    if (this.#ids.size > IDS_MAX) this.#ids.delete(oldest)
+  }
+
+  /** Gives up if nothing says any more which answer belongs to which question. */
+  #checkIds(): boolean {
+    const areUsable = this.#hasIds && !(this.#mayMiss && this.#idsRepeat)
+    if (this.#alternates || areUsable) return true
+    this.giveUp(this.#mayMiss ? MISSING : NEITHER)
+    return false
+  }
+
+  #wait(waiting: Waiting, key: string, heard: Heard): void {
+    if (this.#all.count >= WAITING_MAX) this.giveUp("too many questions are open")
+    else waiting.add(key, heard)
+  }
+
+  #join(question: Heard, answer: Heard): Exchange[] {
+    this.#hasJoined = true
+    if (!question.matches && !answer.matches) return []
+    const exchange = exchangeOf(this.#connection, this.#asker as Side, question, answer)
+    const joined = Number(question.matches) + Number(answer.matches)
     if (!this.#held) {
       this.#joined += joined
       this.#exchanges++
@@ -200,26 +251,17 @@ export class Conversation {
     return held
   }
 
-  #giveUp(why: NotJoined): void {
-    this.#notJoined = why
+  /** Joins nothing any more, and nothing that was held back. */
+  giveUp(why: NotJoined): void {
+    this.#notJoined ??= why
     this.#held = []
     this.#heldMessages = 0
-    this.#forgetOpen()
-  }
-
-  /** Forgets what is open. Returns the number of those that match the filter. */
-  #forgetOpen(): number {
-    const matching = this.#openMatching()
-    this.#allOpen.count -= this.#openCount
-    this.#openCount = 0
     this.#open.clear()
-    return matching
-  }
-
-  #openMatching(): number {
-    let matching = 0
-    for (const { all, answered } of this.#open.values())
-      for (const { matches } of all.slice(answered)) matching += Number(matches)
-    return matching
+    this.#early.clear()
+    this.#ids.clear()
   }
 }
+
+/** Whether the recording has an answer after a question. */
+const isAfter = (answer: Heard, question: Heard): boolean =>
+  answer.time !== undefined && question.time !== undefined && answer.time >= question.time

@@ -1,10 +1,12 @@
-import type { CaptureConnection, CaptureEvent, Side } from "../events.js"
-import { Conversation, type Found, type NotJoined, type OpenQuestions } from "./conversation.js"
+import type { CaptureConnection, CaptureError, CaptureEvent, Side } from "../events.js"
+import { CUT } from "../streams/zmtp-connection.js"
+import { Conversation, type Found, type NotJoined } from "./conversation.js"
 import type { DurationSummary } from "./durations.js"
 import { type Exchange, heardIn } from "./exchange.js"
 import { Group } from "./group.js"
 import { socketPair } from "./socket-pair.js"
 import { Unjoined } from "./unjoined.js"
+import type { AllWaiting } from "./waiting.js"
 
 /** The exchanges of all connections to a server between two types of sockets. */
 export interface ExchangeGroup {
@@ -20,9 +22,9 @@ export interface ExchangeGroup {
   answered: number
   /** Questions without an answer until the connection, or the recording, ended. */
   unanswered: number
-  /** Questions that may have been answered where bytes are missing from the recording. */
+  /** Questions whose answers are not certain, because messages are missing from the recording. */
   unknown: number
-  /** Answers without a question: it was sent before the recording, or nobody had asked. */
+  /** Answers without a question: it is not in the recording, counts as unknown, or nobody had asked. */
   unexpected: number
   /** The times from questions to answers; undefined if there are none. */
   times: DurationSummary | undefined
@@ -40,6 +42,8 @@ export interface ExchangeSummary {
 
 const SLOWEST = 10
 const GROUPS_MAX = 1000
+/** Errors that lose no message, or only the last one. */
+const HARMLESS: readonly string[] = ["ERR_CAPTURE_TRUNCATED", "ERR_LZ4_UNKNOWN_SENTINEL"]
 
 /**
  * Joins questions and answers of REQ, REP, DEALER and ROUTER (and of the drafts CLIENT and SERVER), as docs/inspect.md
@@ -49,7 +53,11 @@ export class Exchanges {
   readonly #groups = new Map<string, Group>()
   /** Those that are not closed; undefined for types that exchange nothing. */
   readonly #conversations = new Map<CaptureConnection, Conversation | Unjoined | undefined>()
-  readonly #open: OpenQuestions = { count: 0 }
+  /** Those of which messages are missing. */
+  readonly #gaps = new WeakSet<CaptureConnection>()
+  /** Whether packets were cut, so that messages may be missing anywhere. */
+  #areCut = false
+  readonly #waiting: AllWaiting = { count: 0 }
   readonly #slowest: Exchange[] = []
 
   /**
@@ -72,7 +80,7 @@ export class Exchanges {
           this.#unjoined(connection, event.command.from, matches)
         return []
       case "error":
-        if (event.error.code === "ERR_CAPTURE_GAP") this.#conversations.get(connection)?.gap()
+        this.#miss(connection, event.error)
         return []
       case "close":
         return this.#end(connection)
@@ -92,6 +100,17 @@ export class Exchanges {
       ),
       slowest: [...this.#slowest],
     }
+  }
+
+  #miss(connection: CaptureConnection, { code, message }: CaptureError): void {
+    if (HARMLESS.includes(code)) return
+    if (message.startsWith(CUT)) {
+      // Only the first one is reported.
+      this.#areCut = true
+      for (const conversation of this.#conversations.values()) conversation?.giveUp(CUT)
+    }
+    this.#gaps.add(connection)
+    this.#conversations.get(connection)?.gap()
   }
 
   #hear(
@@ -144,7 +163,12 @@ export class Exchanges {
   #begun(connection: CaptureConnection): Conversation | Unjoined | undefined {
     const pair = socketPair(connection)
     if (pair === "unknown") return new Unjoined("the recording does not have the socket types")
-    return pair && new Conversation(connection.id, pair, this.#open, !connection.begun)
+    if (pair && this.#areCut) return new Unjoined(CUT)
+    const { client, server } = connection.handshakes
+    // The handshake comes before all messages.
+    const hasBeginning = connection.begun || (client?.socketType && server?.socketType)
+    const mayMiss = !hasBeginning || this.#gaps.has(connection)
+    return pair && new Conversation(connection.id, pair, this.#waiting, mayMiss)
   }
 }
 

@@ -6,6 +6,8 @@ export interface SocketPair {
   by: "envelope" | "id"
   /** Who asks; undefined if it is whoever sends first. */
   asker: Side | undefined
+  /** Whether the asker is a REQ: it does not ask again before it has an answer. */
+  oneAtATime: boolean
 }
 
 /** Types that neither always ask nor always answer. */
@@ -19,9 +21,11 @@ export function socketPair({ handshakes }: CaptureConnection): SocketPair | "unk
   const client = handshakes.client?.socketType
   const server = handshakes.server?.socketType
   if (client === undefined && server === undefined) return "unknown"
-  if (client === "REQ" || server === "REP") return { by: "envelope", asker: "client" }
-  if (server === "REQ" || client === "REP") return { by: "envelope", asker: "server" }
+  if (client === "REQ" || server === "REP")
+    return { by: "envelope", asker: "client", oneAtATime: client === "REQ" }
+  if (server === "REQ" || client === "REP")
+    return { by: "envelope", asker: "server", oneAtATime: server === "REQ" }
   if (!EITHER.includes(client ?? server ?? "")) return undefined
   if (client === undefined || server === undefined) return "unknown"
-  return EITHER.includes(server) ? { by: "id", asker: undefined } : undefined
+  return EITHER.includes(server) ? { by: "id", asker: undefined, oneAtATime: false } : undefined
 }

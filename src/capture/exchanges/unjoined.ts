@@ -18,6 +18,8 @@ export class Unjoined {
 
   gap(): void {}
 
+  giveUp(): void {}
+
   end(): [] {
     return []
   }

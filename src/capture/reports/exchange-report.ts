@@ -56,7 +56,9 @@ function groupNotes(group: ExchangeGroup): string[] {
       `${counted(messages, "message")} of ${counted(connections, "connection")} not joined: ${why}`,
   )
   if (unknown > 0)
-    notes.push(`${counted(unknown, "question")} may have answers where bytes are missing`)
+    notes.push(
+      `${counted(unknown, "question")} whose answer is not certain, because messages are missing from the recording`,
+    )
   if (unexpected > 0) notes.push(`${counted(unexpected, "answer")} without a question`)
   return notes.map((note) => `${group.address ?? "others"}: ${note}`)
 }

@@ -12,12 +12,14 @@ import {
 
 import { createRandom } from "../../../bench/random.mjs"
 import type { Side } from "../../../src/capture/events.js"
+import { envelopeOf } from "../../../src/capture/exchanges/envelope.js"
 import {
   type ConversationOptions,
   conversation,
   framesOf,
   pcapFile,
   type Said,
+  type TcpPacket,
 } from "../../support/capture-files.js"
 import { eventsOf } from "../../support/captures.js"
 import { concat } from "../../support/wire.js"
@@ -29,11 +31,14 @@ type Line = readonly [from: Side, parts: readonly string[], time?: number]
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 const START = 1_700_000_000_000_000_000n
 
-function capture(
+const capture = (...args: Parameters<typeof packetsOf>) =>
+  pcapFile(framesOf(packetsOf(...args)), { nanoseconds: true })
+
+function packetsOf(
   types: readonly [string, string],
   lines: readonly Line[],
   options: ConversationOptions = {},
-) {
+): TcpPacket[] {
   const said: Said = [
     ["client", handshake(types[0])],
     ["server", handshake(types[1])],
@@ -42,9 +47,12 @@ function capture(
   const packets = conversation(said, { time: START, segmentBytes: 1 << 15, ...options })
   const data = packets.filter(({ data }) => data.length > 0).slice(-lines.length || packets.length)
   lines.forEach(([, , time], i) => {
-    if (time !== undefined) data[i]!.time = START + BigInt(time)
+    if (time === undefined) return
+    // The acknowledgement comes right behind it.
+    for (const packet of packets.slice(packets.indexOf(data[i]!)).slice(0, 2))
+      packet.time = START + BigInt(time)
   })
-  return pcapFile(framesOf(packets), { nanoseconds: true })
+  return packets
 }
 
 function exchangesIn(events: readonly CaptureEvent[], filter = "") {
@@ -62,6 +70,45 @@ const only = ({ groups }: ExchangeSummary) => {
 }
 const times = (joined: readonly Exchange[]) => joined.map(({ nanoseconds }) => nanoseconds)
 const NEITHER = "messages neither alternate nor have an id in their first part"
+const MISSING = "messages are missing from the recording"
+const CUT = "packets were cut when they were recorded"
+const MS = 1_000_000
+
+/** Reads a conversation whose packets of these messages were not recorded. */
+function readWithout(
+  types: readonly [string, string],
+  lost: readonly number[],
+  lines: readonly Line[],
+  arrange: (packets: readonly TcpPacket[]) => readonly TcpPacket[] = (packets) => packets,
+) {
+  const packets = packetsOf(types, lines)
+  const data = packets.filter(({ data }) => data.length > 0).slice(-lines.length)
+  const recorded = packets.filter((packet) => !lost.some((i) => data[i] === packet))
+  return exchangesIn(eventsOf(pcapFile(framesOf(arrange(recorded)), { nanoseconds: true })))
+}
+
+/** Reads a conversation in which a gap is reported before one of the messages. */
+function readWithGap(types: readonly [string, string], lines: readonly Line[], at: number) {
+  const events = eventsOf(capture(types, lines))
+  const messages = events.filter(({ type }) => type === "message")
+  const { connection } = messages[at]!
+  const gap = {
+    code: "ERR_CAPTURE_GAP",
+    message: "",
+    time: START,
+    from: "client",
+    offset: 0,
+  } as const
+  events.splice(events.indexOf(messages[at]!), 0, { type: "error", connection, error: gap })
+  return exchangesIn(events)
+}
+
+/** Questions and answers in turn, each with its time; the text says which it is. */
+const inTurn = (count: number, id: (i: number) => readonly string[] = () => [""]): Line[] =>
+  Array.from({ length: count }, (_, i): Line[] => [
+    ["client", [...id(i), `?${i}`], 100 * MS * (i + 1)],
+    ["server", [...id(i), `!${i}`], 100 * MS * (i + 1) + 40 * MS],
+  ]).flat()
 
 describe("exchanges", () => {
   test("of REQ and REP have the times of their packets, and medians as of all durations", () => {
@@ -270,6 +317,185 @@ describe("exchanges", () => {
     const { summary } = exchangesIn(eventsOf(file))
     // What follows a gap is read again only from the next frames that can be recognised.
     expect(only(summary)).toMatchObject({ answered: 0, unanswered: 0, unknown: 2 })
+  })
+
+  describe("where packets are missing", () => {
+    test("have their own times, and are unknown until it is certain again which belong together", () => {
+      const { joined, summary } = readWithout(["REQ", "REP"], [8], inTurn(1000))
+      expect(new Set(times(joined))).toEqual(new Set([40 * MS]))
+      const { answered, unanswered, unknown, unexpected } = only(summary)
+      expect(answered).toBeGreaterThan(970)
+      expect([unanswered, answered + unknown]).toEqual([0, 999])
+      expect(answered + unexpected).toBe(1000)
+    })
+
+    test.each([
+      ["the answer", [9]],
+      ["an answer and the next question", [9, 10]],
+      ["a question and its answer", [8, 9]],
+      ["the first question", [0]],
+      ["the first question and its answer", [0, 1]],
+      ["two questions", [100, 700]],
+      ["questions close together", [100, 104, 109, 111, 130]],
+    ] as [string, number[]][])("of REQ are never joined wrongly: %s", (_, lost) => {
+      const { joined, summary } = readWithout(["REQ", "REP"], lost, inTurn(500))
+      expect(new Set(times(joined))).toEqual(new Set([40 * MS]))
+      const { answered, unanswered } = only(summary)
+      expect(answered).toBeGreaterThan(400)
+      expect(unanswered).toBe(0)
+    })
+
+    test("of a random recording are those of a whole one", () => {
+      const random = createRandom("lost packets")
+      for (let run = 0; run < 30; run++) {
+        const isReq = run % 2 === 0
+        const lines = isReq ? inTurn(200) : inTurn(200, (i) => [`id ${i}`])
+        const lost = Array.from({ length: random.between(1, 8) }, () => random.below(400))
+        const { joined, summary } = readWithout(
+          isReq ? ["REQ", "REP"] : ["DEALER", "ROUTER"],
+          lost,
+          lines,
+        )
+        expect([...new Set(times(joined))].filter((time) => time !== 40 * MS)).toEqual([])
+        expect(only(summary).unanswered, String(lost)).toBe(0)
+      }
+    })
+
+    test("of DEALER and REP are not joined any more", () => {
+      const lines = Array.from({ length: 200 }, (_, i): Line[] => {
+        const asked: Line = ["client", ["", "?"], 10 * MS * i]
+        return i < 3 ? [asked] : [["server", ["", "!"], 10 * MS * i - 5 * MS], asked]
+      }).flat()
+      const { joined, summary } = readWithout(["DEALER", "REP"], [100], lines)
+      expect(new Set(times(joined))).toEqual(new Set([25 * MS]))
+      expect(only(summary).notJoined).toMatchObject([{ why: MISSING, connections: 1 }])
+    })
+
+    test("of DEALER and ROUTER are joined by ids only", () => {
+      const before = inTurn(5, (i) => [`id ${i}`])
+      const lines: Line[] = [
+        ...before,
+        ["client", ["a", "?"], 5000 * MS],
+        ["client", ["b", "?"], 5001 * MS],
+        ["server", ["a", "!"], 5002 * MS],
+        ["server", ["b", "!"], 5041 * MS],
+      ]
+      const { joined, summary } = readWithGap(["DEALER", "ROUTER"], lines, before.length + 1)
+      expect(times(joined)).toEqual(Array(6).fill(40 * MS))
+      expect(only(summary)).toMatchObject({
+        ...{ answered: 6, unanswered: 0, unknown: 1, unexpected: 1, notJoined: [] },
+      })
+    })
+
+    test("before the first message: only what REQ asked is certain", () => {
+      const lines = inTurn(5, (i) => [`id ${i}`, ""])
+      expect(times(readWithGap(["REQ", "ROUTER"], lines, 0).joined)).toEqual(Array(5).fill(40 * MS))
+      for (const types of [
+        ["DEALER", "REP"],
+        ["DEALER", "ROUTER"],
+      ] as const) {
+        const { summary } = readWithGap(types, lines, 0)
+        expect(only(summary).notJoined).toEqual([{ why: MISSING, connections: 1, messages: 10 }])
+      }
+    })
+
+    test("of REQ are not joined with an answer that was recorded before the question", () => {
+      const lines: Line[] = [
+        ["client", ["", "1"], 10 * MS],
+        ["client", ["", "2"], 20 * MS],
+        ["server", ["", "1"], 19 * MS],
+        ["client", ["", "3"], 18 * MS],
+        ["client", ["", "4"], 30 * MS],
+        ["server", ["", "4"], 32 * MS],
+      ]
+      const { joined, summary } = readWithGap(["REQ", "REP"], lines, 1)
+      expect(times(joined)).toEqual([2 * MS])
+      expect(only(summary)).toMatchObject({ unanswered: 0, unknown: 3, unexpected: 1 })
+    })
+
+    test.each([
+      ["no ids", (_: number) => [], 100],
+      ["ids that repeat", (_: number) => ["MDPC01"], 100],
+      ["nothing joined before it", (i: number) => [`id ${i}`], 0],
+    ] as const)("of DEALER and ROUTER with %s are not joined any more", (_, id, lost) => {
+      const { joined, summary } = readWithout(["DEALER", "ROUTER"], [lost], inTurn(200, id))
+      expect([...new Set(times(joined))].filter((time) => time !== 40 * MS)).toEqual([])
+      expect(only(summary).notJoined).toMatchObject([{ why: MISSING, connections: 1 }])
+    })
+  })
+
+  test("are not joined once a packet was cut: others may be, which is not reported again", () => {
+    const long = "x".repeat(500)
+    const lines = inTurn(20).map(
+      ([from, parts, time], i): Line => [from, i === 8 || i === 23 ? ["", long] : parts, time],
+    )
+    const file = pcapFile(framesOf(packetsOf(["REQ", "REP"], lines), { snapLength: 300 }))
+    const { joined, summary } = exchangesIn(eventsOf(file))
+    expect(times(joined)).toEqual(Array(4).fill(40 * MS))
+    expect(only(summary).notJoined).toEqual([{ why: CUT, connections: 1, messages: 30 }])
+  })
+
+  test("are those of the nth question and answer, if a question was recorded after its answer", () => {
+    const swapped = inTurn(1000)
+    const at = 2 * 499
+    const [question, answer] = [swapped[at]!, swapped[at + 1]!]
+    swapped[at] = answer
+    swapped[at + 1] = [question[0], question[1], answer[2]! + 1000]
+    for (const types of [
+      ["REQ", "REP"],
+      ["DEALER", "REP"],
+    ] as const) {
+      const { joined, summary } = read(types, swapped)
+      expect(joined).toHaveLength(1000)
+      expect(times(joined).filter((time) => time !== 40 * MS)).toEqual([undefined])
+      expect(only(summary)).toMatchObject({
+        ...{ answered: 1000, unanswered: 0, unexpected: 0, unknown: 0 },
+        times: { count: 999, max: 40 * MS },
+      })
+    }
+  })
+
+  test("of ids may be recorded in any order", () => {
+    const { joined, summary } = read(
+      ["DEALER", "ROUTER"],
+      [
+        ["client", ["1", "?"], 1e9],
+        ["client", ["3", "?"], 2e9],
+        ["server", ["2", "!"], 3e9],
+        ["client", ["2", "?"], 4e9],
+        ["server", ["1", "!"], 5e9],
+        ["server", ["3", "!"], 6e9],
+      ],
+    )
+    expect(times(joined)).toEqual([undefined, 4e9, 4e9])
+    expect(only(summary)).toMatchObject({ answered: 3, unanswered: 0, unexpected: 0 })
+  })
+
+  test("in two files have no times if their clocks differ by more than an answer takes", () => {
+    // The clock of the server is 0.5 ms behind, and packets come in the order of their times.
+    const skewed = inTurn(1000).map(
+      ([from, parts], i): Line => [
+        from,
+        parts,
+        MS * ((i >> 1) + 1) + (from === "client" ? 0 : 400_000 - 500_000),
+      ],
+    )
+    const { joined, summary } = readWithout(["REQ", "REP"], [], skewed, (packets) =>
+      [...packets].sort((a, b) => Number(a.time - b.time)),
+    )
+    expect(joined).toHaveLength(1000)
+    expect(new Set(times(joined))).toEqual(new Set([undefined]))
+    expect(only(summary)).toMatchObject({ answered: 1000, unanswered: 0, times: undefined })
+  })
+
+  test("take little memory if a message has many parts before the empty one", () => {
+    const [event] = eventsOf(capture(["DEALER", "REP"], [["client", ["x", "", "?"]]])).filter(
+      ({ type }) => type === "message",
+    ) as Extract<CaptureEvent, { type: "message" }>[]
+    const { parts } = event!.message
+    const many = [...Array.from({ length: 300_000 }, () => parts[0]!), ...parts.slice(1)]
+    expect(envelopeOf(many)!.length).toBeLessThan(1024)
+    expect(envelopeOf(many)).not.toBe(envelopeOf(many.slice(1)))
   })
 
   test("of a connection that began before the recording are not joined, as types are not known", () => {
