@@ -7,7 +7,7 @@ import type { InspectReport } from "./inspect-reports.js"
 import { reportText } from "./report-text.js"
 
 /** The report of --exchanges. */
-export function exchangesOf(json: boolean, utc: boolean): InspectReport {
+export function exchangesOf(json: boolean, utc: boolean, isFiltered: boolean): InspectReport {
   const exchanges = new Exchanges()
   return {
     add: (event, matches) => {
@@ -17,7 +17,7 @@ export function exchangesOf(json: boolean, utc: boolean): InspectReport {
     lines: () => {
       const summary = exchanges.summary()
       if (json) return summary.groups.map((group) => printableJson(groupFields(group)))
-      return exchangeReport(summary, utc).flatMap(reportText)
+      return exchangeReport(summary, utc, isFiltered).flatMap(reportText)
     },
   }
 }

@@ -215,7 +215,8 @@ function inspectArgs(args: string[]) {
   const reports: InspectReport[] = []
   const [isJson, isUtc] = [values.json === true, values.utc === true]
   if (values.statistics) reports.push(statisticsOf(isJson, isUtc))
-  if (values.exchanges) reports.push(exchangesOf(isJson, isUtc))
+  const isFiltered = values.filter?.some((text) => text.trim() !== "") ?? false
+  if (values.exchanges) reports.push(exchangesOf(isJson, isUtc, isFiltered))
   if (values.advise)
     reports.push(
       adviceOf(isJson, {

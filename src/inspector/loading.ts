@@ -138,7 +138,7 @@ export class Loading {
 
   /** Returns tables about the rows that match. */
   async reports(): Promise<ReportTable[]> {
-    const reporting = new Reporting(this.#matching())
+    const reporting = new Reporting(this.#matching(), this.#view.filter.trim() !== "")
     await this.#readAgain((events) => reporting.add(events))
     return reporting.tables
   }

@@ -12,11 +12,16 @@ export class Reporting {
   readonly #rowEvents = new RowEvents()
   readonly #statistics = new Statistics()
   readonly #exchanges = new Exchanges()
+  readonly #isFiltered: boolean
   #row = 0
 
-  /** @param matches whether a row matches the filter. */
-  constructor(matches: (row: number) => boolean) {
+  /**
+   * @param matches whether a row matches the filter.
+   * @param isFiltered whether there is a filter.
+   */
+  constructor(matches: (row: number) => boolean, isFiltered: boolean) {
     this.#matches = matches
+    this.#isFiltered = isFiltered
   }
 
   add(events: readonly CaptureEvent[]): void {
@@ -32,7 +37,7 @@ export class Reporting {
   get tables(): ReportTable[] {
     return [
       ...statisticsReport(this.#statistics.summary(), false),
-      ...exchangeReport(this.#exchanges.summary(), false),
+      ...exchangeReport(this.#exchanges.summary(), false, this.#isFiltered),
     ]
   }
 }

@@ -7,14 +7,20 @@ import { counted, type ReportTable } from "./report.js"
 /** Groups that are listed. */
 const LISTED = 20
 
-/** Returns tables of the questions and answers of a capture. */
-export function exchangeReport({ groups, slowest }: ExchangeSummary, utc: boolean): ReportTable[] {
+/** Returns tables of the questions and answers of a capture, or of those that match a filter. */
+export function exchangeReport(
+  { groups, slowest }: ExchangeSummary,
+  utc: boolean,
+  isFiltered: boolean,
+): ReportTable[] {
   const listed = groups.slice(0, LISTED)
   const notes = listed.flatMap(groupNotes)
   if (groups.length > LISTED) notes.push(`and ${counted(groups.length - LISTED, "more group")}`)
   if (groups.length === 0)
     notes.push(
-      "none: there is no connection between REQ, REP, DEALER and ROUTER on which both sides sent messages",
+      isFiltered
+        ? "none that match the filter"
+        : "none: no messages between REQ, REP, DEALER or ROUTER",
     )
   return [
     {

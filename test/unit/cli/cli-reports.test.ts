@@ -91,7 +91,11 @@ describe("inspect --exchanges", () => {
       ["client", message(bytes("1"))],
     ])
     const { stdout } = await run("--exchanges", name)
-    expect(stdout).toMatch(/^Questions and answers\n {2}none: there is no connection between REQ/)
+    expect(stdout).toMatch(
+      /^Questions and answers\n {2}none: no messages between REQ, REP, DEALER or ROUTER\n/,
+    )
+    const filtered = await run("--exchanges", "--filter", "nosuch", file())
+    expect(filtered.stdout).toMatch(/^Questions and answers\n {2}none that match the filter\n/)
   })
 
   test("does not go with options for rows", async () => {
