@@ -51,8 +51,8 @@ const IDS_MAX = 16
  * Each side's messages come in order, but an answer may come before its question: it waits then. Where
  * bytes are missing, it is the rule, because what follows them comes late; and the gap is told only
  * after the other side's messages. So up to a gap the messages of both sides are complete, and counting
- * is right. After it, only this is certain: a REQ has one question at a time, and ids that do not
- * repeat name one question each.
+ * is right. After it, only this is certain: a REQ has one question at a time, if the recording has
+ * shown no other order, and ids that do not repeat name one question each.
  */
 export class Conversation {
   readonly #connection: number
@@ -73,6 +73,8 @@ export class Conversation {
   /** Whether messages may be missing. */
   #mayMiss = false
   #hasJoined = false
+  /** Whether a message was recorded out of order, as in files from machines whose clocks differ. */
+  #isDisordered = false
   /** Undefined once they are known to be exchanges. */
   #held: Exchange[] | undefined = []
   /** Numbers of messages: all, and those of exchanges that are certain and that are held back. */
@@ -119,7 +121,7 @@ export class Conversation {
     this.#mayMiss = true
     const isCertain =
       this.#pair.by === "envelope"
-        ? this.#pair.oneAtATime
+        ? this.#pair.oneAtATime && !this.#isDisordered
         : // Without an exchange it is not even certain who asks.
           this.#hasIds && !this.#idsRepeat && this.#hasJoined
     if (!isCertain) {
@@ -229,6 +231,7 @@ export class Conversation {
 
   #join(question: Heard, answer: Heard): Exchange[] {
     this.#hasJoined = true
+    if (this.#open.size > 0 || !isAfter(answer, question)) this.#isDisordered = true
     if (!question.matches && !answer.matches) return []
     const exchange = exchangeOf(this.#connection, this.#asker as Side, question, answer)
     const joined = Number(question.matches) + Number(answer.matches)

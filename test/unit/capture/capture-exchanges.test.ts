@@ -399,6 +399,17 @@ describe("exchanges", () => {
       }
     })
 
+    test("of REQ are not joined any more if clocks differ", () => {
+      // The clock of the server is ahead, so that each answer comes after the next question.
+      const lines = Array.from({ length: 20 }, (_, i): Line[] => [
+        ["client", ["", "?"], MS * (i + 1)],
+        ...(i > 0 ? [["server", ["", "!"], MS * (i + 1) + 200_000] as const] : []),
+      ]).flat()
+      const { joined, summary } = readWithGap(["REQ", "REP"], lines, 20)
+      expect(new Set(times(joined))).toEqual(new Set([1_200_000]))
+      expect(only(summary).notJoined).toMatchObject([{ why: MISSING }])
+    })
+
     test("of REQ are not joined with an answer that was recorded before the question", () => {
       const lines: Line[] = [
         ["client", ["", "1"], 10 * MS],
