@@ -6,7 +6,7 @@ import { isLz4 } from "../transport/address.js"
 import type { ZmqError } from "../transport/zmq-error.js"
 import { parse, wholeNumber } from "./args.js"
 import { BridgeLog, errorText, flag, Report } from "./bridge-report.js"
-import { describeCurve, isKey, readCurve, type Side } from "./curve-keys.js"
+import { describeCurve, isKey, looksLikeKey, readCurve, type Side } from "./curve-keys.js"
 import { readDictionary } from "./dictionary.js"
 import { InputError, UsageError } from "./errors.js"
 import { firstSignal } from "./signals.js"
@@ -168,7 +168,6 @@ function joined(args: readonly string[]): string[] {
 export async function readArgs(args: string[]): Promise<BridgeArguments> {
   const { values, positionals } = parse({
     args: joined(args),
-    // Not quoted in an error: it may be a key.
     allowPositionals: true,
     options: {
       from: { type: "string" },
@@ -197,9 +196,12 @@ export async function readArgs(args: string[]): Promise<BridgeArguments> {
       json: { type: "boolean" },
     },
   })
-  if (positionals.length > 0)
+  const [extra] = positionals
+  if (extra !== undefined)
     throw new UsageError(
-      "there is an argument without an option: --from-curve-server and --to-curve-server take no value, and keys are given as --help says",
+      looksLikeKey(extra)
+        ? "there is a key without an option: --from-curve-server and --to-curve-server take no value"
+        : `there is an argument without an option: '${extra}'`,
     )
   const { from, to } = values
   if (from === undefined) throw new UsageError("no --from URL given, to listen at")

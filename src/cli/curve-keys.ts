@@ -93,12 +93,16 @@ const variablesOf = (side: Side): string[] => [`CURVE_${side.toUpperCase()}_SECR
  * exist would quote a key that was given with quotes, or as `keygen` prints it.
  */
 function checkNotSecret(side: Side, option: string, value: string): void {
-  // Z85 has =, too, so what looks like a name before it may be the beginning of the key.
-  const texts = [value, value.trim().replace(/^(export\s+)?\w+=/, "")].map(unquoted)
-  if (!texts.some(isKey) || existsSync(value)) return
+  if (!looksLikeKey(value) || existsSync(value)) return
   throw new UsageError(
     `${option} takes the name of a file: as an argument, everybody on this machine could read the secret key. Put it into a file, or into ${variablesOf(side)[0]} in the environment, and make a new one if it is in use`,
   )
+}
+
+/** Returns whether a text is a key, perhaps with quotes or as the value of a variable. */
+export function looksLikeKey(text: string): boolean {
+  // Z85 has =, too, so what looks like a name before it may be the beginning of the key.
+  return [text, text.trim().replace(/^(export\s+)?\w+=/, "")].map(unquoted).some(isKey)
 }
 
 function readSecret(side: Side, option: string, file: string | undefined): Uint8Array | undefined {

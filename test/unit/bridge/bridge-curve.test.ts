@@ -286,7 +286,7 @@ describe("options", () => {
     ],
     ["--from-secret-key has no FILE", 2, ["--from-curve-server", "--from-secret-key", ""]],
     ["--from-client-keys has no FILE", 2, [...FROM_SERVER, "--from-client-keys", ""]],
-    ["there is an argument without an option", 2, ["--from-curve-server", secret]],
+    ["there is a key without an option", 2, ["--from-curve-server", secret]],
     [
       "cannot be CURVE's client on both sides",
       2,
