@@ -1,5 +1,5 @@
 import { Chunk, type Packing } from "../codec/chunk.js"
-import { type ProtocolError, partDetached } from "../codec/errors.js"
+import { partDetached } from "../codec/errors.js"
 import { Queue } from "../transport/queue.js"
 import type {
   Command,
@@ -141,7 +141,7 @@ export class RemoteConnection implements PeerConnection, Sharing, ReadConnection
   write(chunk: Chunk): void {
     const { detached } = chunk
     if (this.#closed || detached) {
-      if (detached) this.#fail(partDetached(detached.length))
+      if (detached) this.reject(partDetached(detached.length))
       chunk.release()
       return
     }
@@ -281,12 +281,7 @@ export class RemoteConnection implements PeerConnection, Sharing, ReadConnection
     if (!this.#closed) this.#thread.post({ type, connection: this.number })
   }
 
-  reject(error: ProtocolError): void {
-    this.#fail(error)
-  }
-
-  /** Ends the connection with an error. */
-  #fail(error: Error): void {
+  reject(error: Error): void {
     this.#reader.discard()
     if (!this.#closed)
       this.#thread.post({ type: "reject", connection: this.number, error: toPlain(error) })
