@@ -1,6 +1,7 @@
 /** Both sides of CURVE (RFC 26), command by command, so that a raw peer can send any of them wrong. */
 import { curve, someBytes } from "../support/curve.js"
-import { clientKeys, otherKeys, serverKeys, z85 } from "./curve.js"
+import { z85 } from "../support/z85.js"
+import { clientKeys, otherKeys, serverKeys } from "./curve.js"
 import { property, type RawPeer } from "./raw-peer.js"
 
 export interface Keys {

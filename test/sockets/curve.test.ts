@@ -6,6 +6,7 @@ import * as lz4 from "zeromq-lz4"
 import { rawPeer } from "../support/raw-peer.js"
 import { eventually, use } from "../support/sockets.js"
 import { concat } from "../support/wire.js"
+import { z85 } from "../support/z85.js"
 import { frame, greeting } from "../support/zmtp.js"
 
 const serverKeys = zeromq.curveKeyPair()
@@ -201,7 +202,7 @@ describe.each(ways)("over $way", (way) => {
       }
     }
     // What zeromq.js was given as text.
-    const known = decode(clientKeys.publicKey)
+    const known = z85(clientKeys.publicKey)
     serving().catch(() => {})
     const pull = use(new server.Pull({ ...SERVER, context, zapDomain: "here" }))
     const endpoint = await bind(way, pull)
@@ -250,20 +251,6 @@ describe.each(ways)("over $way", (way) => {
 function serverKeysAsClient() {
   const { publicKey, secretKey } = zeromq.curveKeyPair()
   return { curvePublicKey: publicKey, curveSecretKey: secretKey }
-}
-
-/** Decodes Z85, digit by digit. */
-function decode(text: string): Buffer {
-  const digits =
-    "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
-  const bytes = Buffer.alloc(32)
-  for (let group = 0; group < 8; group++) {
-    let value = 0
-    for (const digit of text.slice(5 * group, 5 * group + 5))
-      value = value * 85 + digits.indexOf(digit)
-    bytes.writeUInt32BE(value, 4 * group)
-  }
-  return bytes
 }
 
 // -- Compression -------------------------------------------------------------------

@@ -14,6 +14,14 @@ export interface CommandResult {
   stderr: string
 }
 
+/** Parses lines of JSON. */
+// biome-ignore lint/suspicious/noExplicitAny: the content of a line is tested.
+export const jsonLines = (stdout: string): any[] =>
+  stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line))
+
 class Printed extends Writable {
   readonly #chunks: Buffer[] = []
 

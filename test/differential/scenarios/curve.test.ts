@@ -2,7 +2,8 @@
 import { expect } from "vitest"
 import type { Pull, Push, Socket } from "zeromq"
 
-import { CLIENT, clientKeys, otherKeys, SERVER, serverKeys, z85 } from "../curve.js"
+import { z85 } from "../../support/z85.js"
+import { CLIENT, clientKeys, otherKeys, SERVER, serverKeys } from "../curve.js"
 import { NEVER_MS, type Run, SOCKET_TYPES, scenario } from "../scenario.js"
 import { answers, shown, unique, WRONG_ANSWERS, zap } from "../zap.js"
 

@@ -29,7 +29,7 @@ import {
   pcapngFile,
   type Said,
 } from "../../support/capture-files.js"
-import { type CommandResult, main, runCommand } from "../../support/command.js"
+import { type CommandResult, jsonLines, main, runCommand } from "../../support/command.js"
 import { directoryOfTests } from "../../support/directory-of-tests.js"
 import { PATIENCE } from "../../support/patience.js"
 import { Running } from "../../support/running-script.js"
@@ -51,13 +51,6 @@ function runAlone(args: string[], env: Record<string, string>) {
   })
   return { status, stdout, stderr }
 }
-
-// biome-ignore lint/suspicious/noExplicitAny: the content of a line is tested.
-const json = (stdout: string): any[] =>
-  stdout
-    .trimEnd()
-    .split("\n")
-    .map((line) => JSON.parse(line))
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 const command = (name: string, body: string) =>
@@ -229,13 +222,13 @@ describe("bad input exits with 1 and prints one line", () => {
     const { status, stdout, stderr } = await run(["--json", damaged])
     expect(status).toBe(1)
     expect(stderr).toMatch(/^zeromq-lz4: .*damaged\.pcap: .*\n$/)
-    expect(json(stdout).at(-1)).toMatchObject({ type: "summary", connection: null, errors: 1 })
+    expect(jsonLines(stdout).at(-1)).toMatchObject({ type: "summary", connection: null, errors: 1 })
   })
 })
 
 describe("--json", async () => {
   const { status, stdout, stderr } = await run(["--json", good])
-  const lines = json(stdout)
+  const lines = jsonLines(stdout)
   const typed = (type: string) => lines.filter((line) => line.type === type)
 
   test("prints only lines of JSON", () => {
@@ -381,7 +374,7 @@ describe("--json", async () => {
     const sent = encoded(codec, [[new Uint8Array((64 << 20) + 1)]])
     const { status, stdout } = await run(["--json", "-"], capture([...opening, ["client", sent]]))
     expect(status).toBe(0)
-    expect(json(stdout).find(({ type }) => type === "message").parts).toEqual([
+    expect(jsonLines(stdout).find(({ type }) => type === "message").parts).toEqual([
       { kind: "LZ4B", wireBytes: expect.any(Number), plainBytes: (64 << 20) + 1 },
     ])
   })
@@ -389,7 +382,7 @@ describe("--json", async () => {
   test("reports errors", async () => {
     const { status, stdout } = await run(["--json", broken])
     expect(status).toBe(0)
-    expect(json(stdout).at(-2)).toMatchObject({ type: "summary", connection: 1, errors: 1 })
+    expect(jsonLines(stdout).at(-2)).toMatchObject({ type: "summary", connection: 1, errors: 1 })
     expect(stdout).toContain('"ERR_LZ4_UNKNOWN_SENTINEL"')
   })
 })
@@ -425,7 +418,7 @@ describe("a dictionary that was sent before the recording began", () => {
   const given = ["--dictionary", "dictionary", "--dictionary-for", "1:client=known=1"]
 
   test("counts for a connection or a side", async () => {
-    const rows = json((await run(["--json", ...given, two])).stdout)
+    const rows = jsonLines((await run(["--json", ...given, two])).stdout)
     const parts = rows.filter(({ type }) => type === "message").flatMap(({ parts }) => parts)
     expect(parts).toEqual(
       [1, 1, 1, 2, 2, 2, 3, 3, 3].map((seed) => ({
@@ -442,7 +435,7 @@ describe("a dictionary that was sent before the recording began", () => {
     ]) {
       const options = scopes.flatMap((scope) => ["--dictionary-for", scope])
       const same = await run(["--json", ...options, two])
-      expect(json(same.stdout)).toEqual(rows)
+      expect(jsonLines(same.stdout)).toEqual(rows)
     }
   })
 
@@ -461,7 +454,7 @@ test("an announced revision is shown in the handshake, as JSON and in the table"
     ["client", handshake("PUSH", 2)],
     ["server", handshake("PULL")],
   ])
-  const shown = json((await run(["--json", "-"], announcing)).stdout)
+  const shown = jsonLines((await run(["--json", "-"], announcing)).stdout)
   const ofClient = shown.filter(({ type, from }) => type === "handshake" && from === "client")
   expect(ofClient.map(({ properties }) => properties)).toEqual([
     {},
@@ -544,7 +537,7 @@ describe("the table", async () => {
     file("ring.other", "not a capture")
     const { status, stdout } = await run(["--json", at("ring.pcap*")])
     expect(status).toBe(0)
-    expect(json(stdout).filter(({ type }) => type === "message")).toMatchObject([
+    expect(jsonLines(stdout).filter(({ type }) => type === "message")).toMatchObject([
       { parts: [{ text: "hello" }] },
     ])
     expect(await run([at("ring.pcap?"), at("ring.other")])).toMatchObject({
@@ -555,7 +548,7 @@ describe("the table", async () => {
     const cut = file("cut.pcap", pcapFile(frames).subarray(0, 200))
     const result = await run(["--json", at("ring.pcap1"), cut])
     expect(result.stderr).toMatch(/cut\.pcap: the file ends/)
-    expect(json(result.stdout).find(({ type }) => type === "error")).toMatchObject({ file: 1 })
+    expect(jsonLines(result.stdout).find(({ type }) => type === "error")).toMatchObject({ file: 1 })
     const { stdout: rows } = await run([at("ring.pcap1"), cut])
     expect(rows).toMatch(/ error .*cut\.pcap: ERR_CAPTURE_TRUNCATED: /)
     const empty = file("empty-too.pcap", "")
@@ -606,7 +599,7 @@ describe("the table", async () => {
     expect((await run([path])).stdout.split("\n")[1]).toBe(
       "packets that are not read: 2 ARP (EtherType 0x0806), 1 LLDP (EtherType 0x88cc)",
     )
-    expect(json((await run([path, "--json"])).stdout).at(-1)).toMatchObject({
+    expect(jsonLines((await run([path, "--json"])).stdout).at(-1)).toMatchObject({
       unread: { "ARP (EtherType 0x0806)": 2, "LLDP (EtherType 0x88cc)": 1 },
     })
   })
@@ -660,7 +653,7 @@ describe("which rows are printed", () => {
 
   test("-n has a summary of what was read, and does not read the rest of the file", async () => {
     const { stdout } = await run(["--json", "-n", "1", good])
-    const [row, connection, total] = json(stdout)
+    const [row, connection, total] = jsonLines(stdout)
     expect(row).toMatchObject({ type: "connection", packet: 4 })
     const { client, server } = connection.sent
     expect(total.messages).toBe(7)
@@ -672,7 +665,7 @@ describe("which rows are printed", () => {
         ...Array.from({ length: 200 }, () => ["client", message(bytes("x".repeat(1000)))] as const),
       ]),
     )
-    const read = json((await run(["--json", "-n", "1", long])).stdout).at(-1)
+    const read = jsonLines((await run(["--json", "-n", "1", long])).stdout).at(-1)
     expect(read.messages).toBeGreaterThan(0)
     expect(read.messages).toBeLessThan(100)
   })
@@ -773,7 +766,7 @@ describe("the summary of many connections", () => {
   test("as JSON lists the first 10,000, or all with --all", async () => {
     const crowd = file("crowd.pcap", many(10_002))
     const summaries = async (...args: string[]) =>
-      json((await run(["--json", ...args, "--filter", "connection=0", crowd])).stdout)
+      jsonLines((await run(["--json", ...args, "--filter", "connection=0", crowd])).stdout)
     const first = await summaries()
     expect(first).toHaveLength(10_001)
     expect(first.at(-1)).toMatchObject({ connection: null, connections: 10_002 })
@@ -852,7 +845,7 @@ describe("--filter", () => {
   const rows = async (...filters: string[]) => {
     const options = filters.flatMap((filter) => ["--filter", filter])
     const { stdout } = await run(["--json", ...options, good])
-    return json(stdout).filter(({ type }) => type !== "summary")
+    return jsonLines(stdout).filter(({ type }) => type !== "summary")
   }
 
   test.each<[filters: string[], count: number]>([
@@ -884,7 +877,7 @@ describe("--filter", () => {
     for (const [text, type] of Object.entries({ aaa: "message", b: "summary" })) {
       const filter = `kind=message ${text}`
       const options = ["--json", "--max-message-size=-1", "--filter", filter, "-"]
-      expect(json((await run(options, file)).stdout)[0].type).toBe(type)
+      expect(jsonLines((await run(options, file)).stdout)[0].type).toBe(type)
     }
   })
 
@@ -902,7 +895,7 @@ test("--dictionary decodes what was captured after the dictionary was sent", asy
   const stream = Buffer.concat(later.map((parts) => message(...parts)))
   const late = file("late.pcap", capture([["client", stream]], { begun: false }))
   const texts = ({ stdout }: { stdout: string }) =>
-    json(stdout).flatMap(({ parts = [] }) => parts.map(({ text }: { text: string }) => text))
+    jsonLines(stdout).flatMap(({ parts = [] }) => parts.map(({ text }: { text: string }) => text))
   const given = await run(["--json", "--dictionary", file("given.dict", dictionary), late])
   expect(texts(given)).toEqual(sent.flat().map((event) => Buffer.from(event).toString()))
   expect(texts(await run(["--json", late]))).not.toContain(

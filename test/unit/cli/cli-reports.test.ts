@@ -11,7 +11,7 @@ import { createRandom } from "../../../bench/random.mjs"
 import { adviceOf } from "../../../src/cli/inspect-advice.js"
 import { conversation, framesOf, pcapFile, type Said } from "../../support/capture-files.js"
 import { eventsOf } from "../../support/captures.js"
-import { type CommandResult, runCommand } from "../../support/command.js"
+import { type CommandResult, jsonLines, runCommand } from "../../support/command.js"
 import { directoryOfTests } from "../../support/directory-of-tests.js"
 import { concat } from "../../support/wire.js"
 import { handshake, message } from "../../support/zmtp.js"
@@ -20,13 +20,6 @@ const { directory, at } = directoryOfTests()
 
 const run = (...args: string[]): Promise<CommandResult> =>
   runCommand(directory, ["inspect", ...args])
-
-// biome-ignore lint/suspicious/noExplicitAny: the content of a line is tested.
-const json = (stdout: string): any[] =>
-  stdout
-    .trimEnd()
-    .split("\n")
-    .map((line) => JSON.parse(line))
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 
@@ -65,7 +58,7 @@ describe("inspect --exchanges", () => {
 
   test("prints each exchange as JSON, then each server", async () => {
     const { stdout } = await run("--exchanges", "--json", file())
-    const lines = json(stdout)
+    const lines = jsonLines(stdout)
     expect(lines.map(({ type }) => type)).toEqual(["exchange", "exchanges", "summary"])
     expect(lines[0]).toEqual({
       ...{ type: "exchange", connection: 1, from: "client", nanoseconds: 2000 },
@@ -81,7 +74,7 @@ describe("inspect --exchanges", () => {
 
   test("says which answers a filter leaves", async () => {
     const { stdout } = await run("--exchanges", "--json", "--filter", "why", file())
-    expect(json(stdout)).toMatchObject([{ answered: 0, unanswered: 1 }, { type: "summary" }])
+    expect(jsonLines(stdout)).toMatchObject([{ answered: 0, unanswered: 1 }, { type: "summary" }])
   })
 
   test("says that there are none", async () => {
@@ -141,7 +134,7 @@ describe("inspect --statistics", () => {
 
   test("adds up by type, topic, size and second as JSON", async () => {
     const { file, rows, sum } = published()
-    const lines = json((await run("--statistics", "--json", file)).stdout)
+    const lines = jsonLines((await run("--statistics", "--json", file)).stdout)
     const by = (what: string) =>
       lines.filter((line) => line.by === what).map(({ type: _, by: __, ...fields }) => fields)
     expect(by("type")).toEqual([{ name: "PUB", ...sum(rows) }])
@@ -174,7 +167,7 @@ describe("inspect --statistics", () => {
   test("counts what matches a filter", async () => {
     const { file, rows, sum } = published()
     const { stdout } = await run("--statistics", "--json", "--filter", "text~^news", file)
-    expect(json(stdout)[0]).toMatchObject({
+    expect(jsonLines(stdout)[0]).toMatchObject({
       by: "type",
       name: "PUB",
       ...sum(rows.filter(({ topic }) => topic === "news")),
@@ -210,7 +203,7 @@ describe("inspect --advise", () => {
 
   test("measures the second half of the messages with a dictionary trained on the first", async () => {
     const messages = events(400)
-    const [advice] = json((await run("--advise", "--json", pushed(messages))).stdout)
+    const [advice] = jsonLines((await run("--advise", "--json", pushed(messages))).stdout)
     const [first, second] = [messages.slice(0, 200), messages.slice(200)]
     const dictionary = await trainDictionary(first, { capacity: 2048 })
     const wire = (options: object) => {
@@ -313,7 +306,7 @@ describe("inspect --advise", () => {
       bytes(JSON.stringify({ symbol: "EURUSD", exchange: "frankfurt", price: 1000 + 7 * i })),
     )
     const file = pushed(small)
-    const [advice] = json((await run("--advise", "--json", file)).stdout)
+    const [advice] = jsonLines((await run("--advise", "--json", file)).stdout)
     const best = advice.results[advice.best]
     expect(best).toMatchObject({ level: 0, minCompressSize: 0 })
     expect(best.savedBytes).toBeGreaterThan(0.3 * advice.recordedBytes)
@@ -322,7 +315,7 @@ describe("inspect --advise", () => {
     expect(stdout).toMatch(/^ {2}level: 0, dictionary of \d+ bytes, minCompressSize: 0 /m)
     expect(stdout).toContain('dictionary: readFileSync("FILE.dict"), minCompressSize: 0 })')
     const large = pushed(Array.from({ length: 50 }, () => concat(...events(20))))
-    const [other] = json((await run("--advise", "--json", large)).stdout)
+    const [other] = jsonLines((await run("--advise", "--json", large)).stdout)
     for (const { minCompressSize } of other.results) expect(minCompressSize).toBe(null)
   })
 
@@ -335,12 +328,12 @@ describe("inspect --advise", () => {
     expect((await run("--advise", file)).stdout).toMatch(
       /^127\.0\.0\.1:5555 \(PUB\) → clients, 1 connection: /,
     )
-    expect(json((await run("--advise", "--json", file)).stdout).slice(1)).toMatchObject([
+    expect(jsonLines((await run("--advise", "--json", file)).stdout).slice(1)).toMatchObject([
       { type: "advice", othersMessages: 0, tooLargeMessages: 0, encryptedMessages: 0 },
       { type: "summary" },
     ])
     const recorded = new URL("../../recorded/curve-lz4.pcap.gz", import.meta.url)
-    const [last] = json((await run("--advise", "--json", fileURLToPath(recorded))).stdout)
+    const [last] = jsonLines((await run("--advise", "--json", fileURLToPath(recorded))).stdout)
     expect(last).toEqual({
       ...{ type: "advice", othersMessages: 0, tooLargeMessages: 0 },
       encryptedMessages: expect.any(Number),
@@ -389,7 +382,7 @@ describe("inspect --advise", () => {
         codec.encode([body]).map((parts) => ["client", message(...parts)] as const),
       ),
     ])
-    const [advice] = json((await run("--advise", "--json", file)).stdout)
+    const [advice] = jsonLines((await run("--advise", "--json", file)).stdout)
     expect(advice).toMatchObject({
       messages: 400,
       dictionaryBytes: message(concat(new Uint8Array(4), dictionary)).length,
@@ -404,7 +397,7 @@ describe("inspect --advise", () => {
       ["server", handshake("PULL")],
       ...Array.from({ length: 20 }, () => ["client", together] as const),
     ])
-    const [advice] = json((await run("--advise", "--json", file)).stdout)
+    const [advice] = jsonLines((await run("--advise", "--json", file)).stdout)
     const [level0, arenas] = advice.results
     expect(arenas).toMatchObject({ arenas: true, level: 0, dictionaryBytes: null })
     expect(arenas.bytes).toBeLessThan(level0.bytes / 2)
@@ -423,7 +416,7 @@ describe("inspect --advise", () => {
     )
     writeFileSync(at("servers.pcap"), pcapFile(framesOf(packets.flat())))
     const { stdout } = await run("--advise", "--json", "servers.pcap")
-    const advice = json(stdout).filter(({ address }) => address !== undefined)
+    const advice = jsonLines(stdout).filter(({ address }) => address !== undefined)
     expect(advice.map(({ address }) => address)).toEqual(
       Array.from({ length: 16 }, (_, i) => `127.0.0.1:${6019 - i}`),
     )
@@ -440,7 +433,7 @@ describe("inspect --advise", () => {
       ...Array.from({ length: 40 }, () => ["client", parts(1000)] as const),
       ...Array.from({ length: 5 }, () => ["client", parts(4097)] as const),
     ])
-    const [advice, last] = json((await run("--advise", "--json", file)).stdout)
+    const [advice, last] = jsonLines((await run("--advise", "--json", file)).stdout)
     expect(last).toMatchObject({ type: "advice", tooLargeMessages: 5 })
     expect((await run("--advise", file)).stdout).toContain(
       "5 messages of more than 1 MiB or 4096 parts not encoded again",

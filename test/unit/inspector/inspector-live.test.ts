@@ -3,8 +3,8 @@ import { afterEach, expect, test, vi } from "vitest"
 import { follow } from "../../../src/inspector/follow.js"
 import { GrowingFile } from "../../../src/inspector/growing-file.js"
 import { Loading } from "../../../src/inspector/loading.js"
-import type { State } from "../../../src/inspector/protocol.js"
 import { conversation, framesOf, pcapFile, type Said } from "../../support/capture-files.js"
+import { loadingOf } from "../../support/loading-states.js"
 import { handshake, message } from "../../support/zmtp.js"
 
 afterEach(() => {
@@ -55,19 +55,8 @@ function recording(messages: readonly string[]): { whole: Uint8Array; places: nu
 }
 
 function opened() {
-  let state: State | undefined
-  let check = () => {}
   const file = new GrowingFile("live.pcap")
-  const loading = new Loading(1, [file], undefined, (newest) => {
-    state = newest
-    check()
-  })
-  const until = (condition: (state: State) => boolean) =>
-    new Promise<State>((resolve) => {
-      check = () => state && condition(state) && resolve(state)
-      check()
-    })
-  return { file, loading, until }
+  return { file, ...loadingOf(file) }
 }
 
 /** Rows before the first message. */

@@ -1,8 +1,7 @@
 /** A capture as the inspector's worker reads it. */
 import { expect, test } from "vitest"
-import { Loading } from "../../../src/inspector/loading.js"
-import type { State } from "../../../src/inspector/protocol.js"
 import { conversation, framesOf, pcapFile, type Said } from "../../support/capture-files.js"
+import { loadingOf } from "../../support/loading-states.js"
 import { concat, SENTINELS } from "../../support/wire.js"
 import { handshake, message } from "../../support/zmtp.js"
 
@@ -20,19 +19,8 @@ const said: Said = [
 
 /** Returns a capture to load, and the next of its states that satisfies a condition. */
 function open() {
-  let state: State | undefined
-  let check = () => {}
   const file = new Blob([pcapFile(framesOf(conversation(said))) as Uint8Array<ArrayBuffer>])
-  const loading = new Loading(1, [file], undefined, (newest) => {
-    state = newest
-    check()
-  })
-  const until = (condition: (state: State) => boolean) =>
-    new Promise<State>((resolve) => {
-      check = () => state && condition(state) && resolve(state)
-      check()
-    })
-  return { loading, until }
+  return loadingOf(file)
 }
 
 test("rows are saved when all are found, and dictionaries are no bodies", async () => {
