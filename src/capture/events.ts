@@ -19,10 +19,16 @@ export interface CaptureError {
   /**
    * The code of a ProtocolError for a broken rule (RFC.md section 5.3), or
    * - ERR_CAPTURE_GAP: bytes of the connection are missing from the capture,
+   * - ERR_CAPTURE_CUT: packets were cut when they were recorded; reported once, of the first connection that lost bytes,
    * - ERR_CAPTURE_UNREADABLE: bytes cannot be understood, such as an encrypted connection,
    * - ERR_CAPTURE_TRUNCATED: the file, or a connection, ends in the middle of a packet or a frame.
    */
-  code: ProtocolErrorCode | "ERR_CAPTURE_GAP" | "ERR_CAPTURE_UNREADABLE" | "ERR_CAPTURE_TRUNCATED"
+  code:
+    | ProtocolErrorCode
+    | "ERR_CAPTURE_GAP"
+    | "ERR_CAPTURE_CUT"
+    | "ERR_CAPTURE_UNREADABLE"
+    | "ERR_CAPTURE_TRUNCATED"
   /** A description, without the code. */
   message: string
   /** The time of its capture. */

@@ -1,5 +1,5 @@
 /** Builds and parses ZMTP 3 for tests (RFC.md section 3). */
-import { concat } from "./wire.js"
+import { concat, SENTINELS } from "./wire.js"
 
 export const MORE = 1
 export const LONG = 2
@@ -47,6 +47,13 @@ export const frame = (body: Uint8Array, flags = 0): Uint8Array =>
 /** Returns the frames of one message. */
 export const message = (...parts: readonly Uint8Array[]): Uint8Array =>
   concat(...parts.map((part, i) => frame(part, i < parts.length - 1 ? MORE : 0)))
+
+/** Returns the frame of an arena that has messages of at most 255 bytes with their frame heads, not compressed. */
+export function storedArena(...messages: readonly Uint8Array[][]): Uint8Array {
+  const frames = concat(...messages.map((parts) => message(...parts)))
+  const sizes = Uint8Array.of(0, 0, 0, 0, frames.length, 0, 0, 0, messages.length, 0, 0, 0)
+  return frame(concat(SENTINELS.LZ4A, sizes, frames))
+}
 
 /** Returns the READY of a peer, which announces a revision if one is given. */
 export function ready(socketType: string, revision?: number): Uint8Array {

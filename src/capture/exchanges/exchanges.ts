@@ -1,5 +1,4 @@
 import type { CaptureConnection, CaptureError, CaptureEvent, Side } from "../events.js"
-import { CUT } from "../streams/zmtp-connection.js"
 import { Conversation, type Found, type NotJoined } from "./conversation.js"
 import type { DurationSummary } from "./durations.js"
 import { type Exchange, heardIn } from "./exchange.js"
@@ -42,6 +41,7 @@ export interface ExchangeSummary {
 
 const SLOWEST = 10
 const GROUPS_MAX = 1000
+const CUT: NotJoined = "packets were cut when they were recorded"
 /** Errors that lose no message, or only the last one. */
 const HARMLESS: readonly string[] = ["ERR_CAPTURE_TRUNCATED", "ERR_LZ4_UNKNOWN_SENTINEL"]
 
@@ -102,9 +102,9 @@ export class Exchanges {
     }
   }
 
-  #miss(connection: CaptureConnection, { code, message }: CaptureError): void {
+  #miss(connection: CaptureConnection, { code }: CaptureError): void {
     if (HARMLESS.includes(code)) return
-    if (message.startsWith(CUT)) {
+    if (code === "ERR_CAPTURE_CUT") {
       // Only the first one is reported.
       this.#areCut = true
       for (const conversation of this.#conversations.values()) conversation?.giveUp(CUT)

@@ -71,9 +71,6 @@ export interface Marks {
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
 
-/** How the error begins that is reported for the first packet that was cut, of all connections. */
-export const CUT = "packets were cut when they were recorded"
-
 const other = (side: Side): Side => (side === "client" ? "server" : "client")
 
 /** Decodes one TCP connection, and emits events if it turns out to be ZMTP. */
@@ -133,8 +130,8 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
     const isTold = this.isAnnounced
     if (isTold && !told.isCut) {
       told.isCut = true
-      const message = `${CUT}, this one by ${bytes} bytes, so messages are lost here and wherever that happened: record whole packets, as tcpdump -s 0 and Wireshark without a limit do`
-      this.error({ code: "ERR_CAPTURE_GAP", message, time, from, offset })
+      const message = `packets were cut when they were recorded, this one by ${bytes} bytes, so messages are lost here and wherever that happened: record whole packets, as tcpdump -s 0 and Wireshark without a limit do`
+      this.error({ code: "ERR_CAPTURE_CUT", message, time, from, offset })
     }
     this.#directions[from].gap(bytes, offset, time, isTold)
   }

@@ -1,8 +1,9 @@
 /** The filter language for captures, in the command line and the page. */
 import { describe, expect, test } from "vitest"
-import type { CaptureConnection, CaptureEvent, CapturePart } from "../../../src/capture/events.js"
+import type { CaptureEvent, CapturePart } from "../../../src/capture/events.js"
 import { parseFilter } from "../../../src/capture/filter/filter.js"
 import { type FilterRow, filterRow } from "../../../src/capture/filter/row.js"
+import { captureConnection } from "../../support/connections.js"
 
 /** A moment that is at another time of the day in every zone but UTC. */
 const START = BigInt(Date.parse("2026-11-21T12:35:06Z")) * 1_000_000n
@@ -256,21 +257,7 @@ test("text is not read if another condition excludes the row", () => {
 })
 
 describe("an event's row", () => {
-  const traffic = { messages: 0, plainBytes: 0, wireBytes: 0 }
-  const connection: CaptureConnection = {
-    id: 3,
-    client: "127.0.0.1:40000",
-    server: "127.0.0.1:5555",
-    begun: true,
-    repeatedSegments: { client: 0, server: 0 },
-    ended: undefined,
-    warning: undefined,
-    encrypted: undefined,
-    transport: "lz4+tcp",
-    handshakes: { client: undefined, server: undefined },
-    dictionaries: { client: undefined, server: undefined },
-    traffic: { client: traffic, server: traffic },
-  }
+  const connection = captureConnection({ id: 3 })
   const error = {
     code: "ERR_LZ4_CORRUPT_BLOCK",
     message: "part 1 does not decode",

@@ -26,7 +26,7 @@ describe("packets that were cut to a snap length", () => {
     expect(connections).toHaveLength(2)
     const [told, ...others] = connections.flatMap(({ errors }) => errors)
     expect(others).toEqual([])
-    expect(told).toMatchObject({ code: "ERR_CAPTURE_GAP", from: "client" })
+    expect(told).toMatchObject({ code: "ERR_CAPTURE_CUT", from: "client" })
     expect(told!.message).toMatch(/^packets were cut .* by 379 bytes, .* tcpdump -s 0/)
     for (const { messages } of connections) expect(messages).toHaveLength(33)
   })

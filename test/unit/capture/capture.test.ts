@@ -27,6 +27,7 @@ import {
   MORE,
   message,
   ready,
+  storedArena,
 } from "../../support/zmtp.js"
 
 const text = (words: string): Uint8Array => Buffer.from(words, "latin1")
@@ -362,9 +363,7 @@ describe("a dictionary that was shipped before the capture began", () => {
       )
     const pair = encoded([["a", long]])
     const arena = encoded([["a"], [long]], { arenas: true })
-    const frames = concat(message(text("a")), message(text("b")))
-    const head = Uint8Array.of(0, 0, 0, 0, frames.length, 0, 0, 0, 2, 0, 0, 0)
-    const stored = message(concat(text("LZ4A"), head, frames))
+    const stored = storedArena([text("a")], [text("b")])
     const broken = message(rest.subarray(2, 16))
     expect(marks(late(concat(pair, arena, stored, broken, wire)))).toEqual([
       ["plain undefined", "LZ4B given"],

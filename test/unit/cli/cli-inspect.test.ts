@@ -34,8 +34,8 @@ import { directoryOfTests } from "../../support/directory-of-tests.js"
 import { PATIENCE } from "../../support/patience.js"
 import { Running } from "../../support/running-script.js"
 import { ethernet } from "../../support/tunnels.js"
-import { concat, SENTINELS } from "../../support/wire.js"
-import { COMMAND, frame, greeting, handshake, message } from "../../support/zmtp.js"
+import { concat } from "../../support/wire.js"
+import { COMMAND, frame, greeting, handshake, message, storedArena } from "../../support/zmtp.js"
 
 const { directory, at, file } = directoryOfTests()
 
@@ -75,7 +75,6 @@ const events = (count: number, seed = 1): Uint8Array[] => {
   return Array.from({ length: count }, () => bytes(source.next().value as string))
 }
 
-/** Returns a connection with all kinds of traffic. */
 const dictionary = Buffer.concat(events(6, 3)).subarray(0, 2000)
 const messages: Uint8Array[][] = [
   [bytes("hello")],
@@ -84,20 +83,15 @@ const messages: Uint8Array[][] = [
   [createRandom("noise").bytes(3000)],
   [bytes("x".repeat(5000))],
 ]
-/** Returns a stored arena with at most 255 bytes of frames. */
-function arenaOf(...inner: Uint8Array[][]): Uint8Array {
-  const frames = concat(...inner.map((parts) => message(...parts)))
-  const sizes = Uint8Array.of(0, 0, 0, 0, frames.length, 0, 0, 0, inner.length, 0, 0, 0)
-  return message(concat(SENTINELS.LZ4A, sizes, frames))
-}
 
+/** Returns a connection with all kinds of traffic. */
 function everything(): Said {
   using codec = Codec.createSync({ dictionary })
   return [
     ...opening,
     ["server", command("SUBSCRIBE", "weather\x9b2J")],
     ["client", encoded(codec, messages)],
-    ["server", arenaOf([bytes("one")], [bytes("two"), bytes("three")])],
+    ["server", storedArena([bytes("one")], [bytes("two"), bytes("three")])],
   ]
 }
 const goodDictionary = file("good.dictionary", dictionary)

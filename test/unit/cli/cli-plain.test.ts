@@ -14,7 +14,15 @@ import { type CommandResult, main, runCommand } from "../../support/command.js"
 import { directoryOfTests } from "../../support/directory-of-tests.js"
 import { record, saidBy } from "../../support/recorded-streams.js"
 import { concat, SENTINELS } from "../../support/wire.js"
-import { COMMAND, frame, greeting, handshake, message, ready } from "../../support/zmtp.js"
+import {
+  COMMAND,
+  frame,
+  greeting,
+  handshake,
+  message,
+  ready,
+  storedArena,
+} from "../../support/zmtp.js"
 
 const { directory, at, file } = directoryOfTests()
 const run = (args: string[], input?: Uint8Array): Promise<CommandResult> =>
@@ -76,12 +84,6 @@ const messages: Uint8Array[][] = [
   [text("large"), noise.bytes(300_000)],
 ]
 
-function arenaOf(...inner: Uint8Array[][]): Uint8Array {
-  const frames = concat(...inner.map((parts) => message(...parts)))
-  const sizes = Uint8Array.of(0, 0, 0, 0, frames.length, 0, 0, 0, inner.length, 0, 0, 0)
-  return message(concat(SENTINELS.LZ4A, sizes, frames))
-}
-
 /** A connection with each form of parts. */
 function everything(): Said {
   using codec = Codec.createSync({ dictionary })
@@ -91,7 +93,7 @@ function everything(): Said {
     ["server", handshake("SUB", 2)],
     ["server", command("SUBSCRIBE", text("weather"))],
     ...sent.map((bytes) => ["client", bytes] as const),
-    ["client", arenaOf([text("one")], [text("two"), text("three")])],
+    ["client", storedArena([text("one")], [text("two"), text("three")])],
   ]
 }
 

@@ -5,12 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import fc from "fast-check"
 import { afterAll, describe, expect, test, vi } from "vitest"
-import {
-  type CaptureConnection,
-  type CaptureEvent,
-  CaptureFormatError,
-  CaptureReader,
-} from "zeromq-lz4/capture"
+import { type CaptureEvent, CaptureFormatError, CaptureReader } from "zeromq-lz4/capture"
 import { Codec } from "zeromq-lz4/codec"
 import { jsonRow as jsonOf } from "../../../src/capture/json-rows.js"
 import { printableJson } from "../../../src/capture/printable.js"
@@ -23,6 +18,7 @@ import { ProtocolError } from "../../../src/codec/errors.js"
 import { CaptureIndex } from "../../../src/inspector/capture-index.js"
 import { mutations } from "../../support/arbitraries.js"
 import { conversation, framesOf, pcapFile, type Said } from "../../support/capture-files.js"
+import { captureConnection } from "../../support/connections.js"
 import { concat } from "../../support/wire.js"
 import { COMMAND, frame, greeting, message } from "../../support/zmtp.js"
 
@@ -154,22 +150,12 @@ describe("each field of each event", () => {
     ...{ identity: bytes, properties: new Map([[HOSTILE, bytes]]) },
   }
   const traffic = { messages: 1, plainBytes: 1, wireBytes: 1 }
-  const connection: CaptureConnection = {
-    ...{
-      id: 1,
-      client: HOSTILE,
-      server: HOSTILE,
-      begun: true,
-      repeatedSegments: { client: 0, server: 0 },
-      ended: undefined,
-      warning: undefined,
-      encrypted: undefined,
-      transport: "lz4+tcp",
-    },
+  const connection = captureConnection({
+    ...{ client: HOSTILE, server: HOSTILE },
     handshakes: { client: handshake, server: handshake },
     dictionaries: { client: bytes, server: bytes },
     traffic: { client: traffic, server: traffic },
-  }
+  })
   const at = { connection, time: 0n, from: "client" as const }
   const part = {
     ...{ kind: "plain" as const, wire: bytes, plain: bytes },
@@ -211,8 +197,7 @@ describe("each field of each event", () => {
 })
 
 describe("limits of a line and a summary", () => {
-  const traffic = { messages: 0, plainBytes: 0, wireBytes: 0 }
-  const shouting = (id: number): CaptureConnection => {
+  const shouting = (id: number) => {
     const megabyte = "\x01".repeat(1 << 20)
     const properties = Array.from(
       { length: 256 },
@@ -222,22 +207,10 @@ describe("limits of a line and a summary", () => {
       ...{ version: "3.1", mechanism: "NULL", asServer: false, socketType: megabyte },
       ...{ identity: text(megabyte), properties: new Map(properties) },
     }
-    return {
-      ...{
-        id,
-        client: "client",
-        server: "server",
-        begun: true,
-        repeatedSegments: { client: 0, server: 0 },
-        ended: undefined,
-        warning: undefined,
-        encrypted: undefined,
-        transport: undefined,
-      },
+    return captureConnection({
+      ...{ id, client: "client", server: "server", transport: undefined },
       handshakes: { client: handshake, server: handshake },
-      dictionaries: { client: undefined, server: undefined },
-      traffic: { client: traffic, server: traffic },
-    }
+    })
   }
   const connections = Array.from({ length: 100 }, (_, i) => shouting(i + 1))
 

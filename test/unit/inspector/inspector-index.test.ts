@@ -17,6 +17,7 @@ import { chartsOf } from "../../../src/inspector/series.js"
 import { sorted } from "../../../src/inspector/sorting.js"
 import { advance, type Stepped } from "../../../src/inspector/stepped.js"
 import { View } from "../../../src/inspector/view.js"
+import { captureConnection } from "../../support/connections.js"
 
 /** Returns the result of work that is not interrupted. */
 const whole = <Result>(work: Stepped<Result>) => advance(work, Number.POSITIVE_INFINITY)![0]
@@ -24,23 +25,8 @@ const whole = <Result>(work: Stepped<Result>) => advance(work, Number.POSITIVE_I
 const ascii = (text: string) => new TextEncoder().encode(text)
 const START = 1_700_000_000_000_000_000n
 
-function connection(id: number): CaptureConnection {
-  const traffic = () => ({ messages: 0, plainBytes: 0, wireBytes: 0 })
-  return {
-    id,
-    client: `10.0.0.${id}:40000`,
-    server: "10.0.0.9:5555",
-    begun: true,
-    repeatedSegments: { client: 0, server: 0 },
-    ended: undefined,
-    warning: undefined,
-    encrypted: undefined,
-    transport: "lz4+tcp",
-    handshakes: { client: undefined, server: undefined },
-    dictionaries: { client: undefined, server: undefined },
-    traffic: { client: traffic(), server: traffic() },
-  }
-}
+const connection = (id: number): CaptureConnection =>
+  captureConnection({ id, client: `10.0.0.${id}:40000`, server: "10.0.0.9:5555" })
 
 const part = (text: string, kind: CapturePart["kind"] = "plain"): CapturePart => ({
   kind,
