@@ -146,11 +146,6 @@ export default defineConfig({
       // versions, Python. They build and install things, so their files run one by one.
       project("browser", { fileParallelism: false }),
       project("package", { fileParallelism: false }),
-      // Other versions of Node.
-      project("package-loaders", {
-        include: ["test/package/loaders.test.ts"],
-        fileParallelism: false,
-      }),
       // Not in the gate: installs with four package managers, and whatever else is rare.
       project("loaders", { fileParallelism: false }),
       project("platforms", {

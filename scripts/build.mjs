@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync 
 import { basename, dirname, join, relative } from "node:path"
 import * as esbuild from "esbuild"
 import { readArgs } from "./lib/args.mjs"
+import { buildWasm } from "./lib/build-wasm.mjs"
 import { toCommonJs, wrapper } from "./lib/common-js.mjs"
 import { CURVE_WASM, curveWasm, separateCurveWasm } from "./lib/curve-wasm.mjs"
 import { declarationFiles, rollUpDeclarations } from "./lib/declarations.mjs"
@@ -44,7 +45,7 @@ export default globalThis.Buffer
   },
 }
 
-if (!keepWasm) run(process.execPath, [join(paths.root, "scripts/build-wasm.mjs")])
+if (!keepWasm) await buildWasm()
 
 await buildStep("js", async () => {
   const bundled = await bundle()

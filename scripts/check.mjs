@@ -1,53 +1,89 @@
-/** Runs all checks that do not execute the package. */
+/** Runs all checks that do not execute the package, or formats everything as they want it. */
 import { execFileSync } from "node:child_process"
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { readArgs } from "./lib/args.mjs"
+import { declarationFaults } from "./lib/declarations.mjs"
 import { exportedFiles } from "./lib/entries.mjs"
 import { onPath } from "./lib/files.mjs"
 import * as paths from "./lib/paths.mjs"
-import { fail, tool, tryRun } from "./lib/run.mjs"
-import { inShell } from "./lib/shell.mjs"
+import { fail, run, tool, tryRun } from "./lib/run.mjs"
+import { bundledCodec } from "./lib/size.mjs"
 import { formattedSources } from "./lib/sources.mjs"
 import { finish, tellFailure } from "./lib/tally.mjs"
 
-readArgs(
-  `usage: npm run check
+// docs/codec.md lists the parts that take these bytes.
+const MAX_BYTES = 102_000
+const MAX_GZIP_BYTES = 42_500
 
-Checks format, lint, types, TSDoc, the packed package (publint, Are The Types Wrong) and the codec's size.`,
-  {},
+/** @type {string | undefined} */
+let tarball
+
+/** The checks, each of which prints what it finds and returns whether it passed. */
+const checks = {
+  biome: () => tryRun(tool("biome"), ["check", "--error-on-warnings", "."]),
+  "clang-format": () => tryRun("clang-format", ["--dry-run", "-Werror", ...formattedSources()]),
+  types: () => tryRun(tool("tsc"), []),
+  declarations: checkDeclarations,
+  publint: () => tryRun(tool("publint"), ["run", packed(), "--strict"]),
+  "types-of-tarball": () =>
+    tryRun(tool("attw"), [packed(), "--exclude-entrypoints", ...exportedFiles]),
+  size: checkSize,
+}
+
+const { only, format } = readArgs(
+  `usage: npm run check -- [--only CHECK]
+       npm run format
+
+Checks format, lint, types, TSDoc, the packed package (publint, Are The Types Wrong) and the codec's size.
+  --only CHECK   one of ${Object.keys(checks).join(", ")}
+  --format       what npm run format does: rewrites files to the project's format, and makes Biome's
+                 safe fixes`,
+  { only: { type: "string" }, format: { type: "boolean" } },
 )
 if (!onPath("clang-format")) fail("clang-format is not on PATH: apt-get install clang-format")
+if (only !== undefined && !(only in checks)) fail(`no such check: ${only}`)
 
-/** Packs the package as npm would publish it. */
-function pack() {
+if (format) {
+  run(tool("biome"), ["check", "--write", "."])
+  run("clang-format", ["-i", ...formattedSources()])
+} else {
+  const counts = { passed: 0, failed: 0, skipped: 0 }
+  for (const [name, check] of Object.entries(checks)) {
+    if (only !== undefined && name !== only) continue
+    const passed = await check()
+    counts[passed ? "passed" : "failed"]++
+    console.log(`${passed ? "ok" : "not ok"} ${name}\n`)
+    if (!passed) tellFailure({ test: name, alone: `npm run check -- --only ${name}`, error: "" })
+  }
+  finish(counts)
+}
+
+/** Packs the package as npm would publish it, once. Returns the path. */
+function packed() {
+  if (tarball) return tarball
   const directory = join(paths.build, "pack")
   mkdirSync(directory, { recursive: true })
   const args = ["pack", "--json", "--silent", "--pack-destination", directory]
   const [{ filename }] = JSON.parse(
     execFileSync("npm", args, { cwd: paths.root, encoding: "utf8" }),
   )
-  return join(directory, filename)
+  tarball = join(directory, filename)
+  return tarball
 }
 
-const tarball = pack()
-
-/** @type {[what: string, program: string, ...args: string[]][]} */
-const checks = [
-  ["biome", tool("biome"), "check", "--error-on-warnings", "."],
-  ["clang-format", "clang-format", "--dry-run", "-Werror", ...formattedSources()],
-  ["types", tool("tsc")],
-  ["declarations", process.execPath, join(paths.root, "scripts/check-declarations.mjs")],
-  ["publint", tool("publint"), "run", tarball, "--strict"],
-  ["are the types wrong", tool("attw"), tarball, "--exclude-entrypoints", ...exportedFiles],
-  ["size", process.execPath, join(paths.root, "scripts/check-size.mjs")],
-]
-
-const counts = { passed: 0, failed: 0, skipped: 0 }
-for (const [what, program, ...args] of checks) {
-  const passed = tryRun(program, args)
-  counts[passed ? "passed" : "failed"]++
-  console.log(`${passed ? "ok" : "not ok"} ${what}\n`)
-  if (!passed) tellFailure({ test: what, alone: inShell([program, ...args]), error: "" })
+/** Checks that all exports have TSDoc, and that all types they refer to are exported too. */
+function checkDeclarations() {
+  if (!tryRun(tool("tsc"), ["-p", "tsconfig.build.json"])) return false
+  const faults = declarationFaults()
+  console.log(faults.length > 0 ? faults.join("\n") : "all exports have TSDoc")
+  return faults.length === 0
 }
-finish(counts)
+
+/** Checks the bytes that zeromq-lz4/codec adds to a page, the WebAssembly module included. */
+async function checkSize() {
+  const { bytes, gzip } = await bundledCodec()
+  console.log(`zeromq-lz4/codec, minified: ${bytes} bytes (at most ${MAX_BYTES})`)
+  console.log(`                with gzip: ${gzip} bytes (at most ${MAX_GZIP_BYTES})`)
+  return bytes <= MAX_BYTES && gzip <= MAX_GZIP_BYTES
+}

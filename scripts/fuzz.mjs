@@ -24,7 +24,7 @@ const usage = `usage: npm run fuzz -- [--seconds N | --fixed] [--target NAME] [-
 
 Builds each program in wasm/fuzz/ with clang and runs it on test/fuzz-corpus/NAME.txt. New inputs are
 written to build/fuzz/NAME/found/, failing ones to build/fuzz/NAME/. These targets are not C programs:
-"capture" and "commands" are scripts/fuzz-NAME.mjs, which test the capture reader in dist/;
+"capture" and "commands" are inputs of scripts/fuzz-capture.mjs, which tests the capture reader in dist/;
 "properties" are the property tests of test/unit/, with new values of SEED.
   --seconds N     the time for each target, with new inputs each time; 60 by default, 0 only replays
                   the corpus
@@ -132,10 +132,10 @@ function failed(name, error, alone) {
 
 /** Runs a script, and ends it after a timeout, which an endless loop could not do itself. @param {string} name */
 async function fuzzScript(name) {
-  const script = join(paths.root, `scripts/fuzz-${name}.mjs`)
+  const script = join(paths.root, "scripts/fuzz-capture.mjs")
   const seed = isFixed ? SEED : String(Date.now())
   const extent = isFixed ? ["--runs", String(FIXED_RUNS)] : ["--seconds", String(seconds)]
-  const args = [script, ...extent, "--seed", seed]
+  const args = [script, "--target", name, ...extent, "--seed", seed]
   const limitMs = seconds * 1000 + LIMIT_MS
   const { status, stdout } = await start(process.execPath, args, { limitMs })
   const said = stdout.trim().split("\n").reverse().join(", ")

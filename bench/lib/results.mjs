@@ -2,9 +2,10 @@
  * bench/results.jsonl: the newest full run of each benchmark. A line has its circumstances, and each
  * line after it a measurement.
  */
+import { execFileSync } from "node:child_process"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { arch, availableParallelism, cpus, release, type } from "node:os"
-import { git } from "../../scripts/lib/git.mjs"
+import { root } from "../../scripts/lib/paths.mjs"
 
 const file = new URL("../results.jsonl", import.meta.url)
 
@@ -49,6 +50,16 @@ export function runDetails(versions) {
       os: `${type()} ${release().split("-")[0]} ${arch()}`,
     },
     versions,
+  }
+}
+
+/** Returns git's output; null outside of a checkout, or without a commit. @param {string[]} args */
+function git(...args) {
+  try {
+    const options = /** @type {const} */ ({ cwd: root, encoding: "utf8", stdio: "pipe" })
+    return execFileSync("git", args, { ...options, maxBuffer: 2 ** 28 }).trim()
+  } catch {
+    return null
   }
 }
 

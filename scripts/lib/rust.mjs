@@ -1,9 +1,21 @@
-/** The paths of the Rust peer, which is built once for tests and once for benchmarks. */
+/** The Rust peer, which is built once for tests and once for benchmarks. */
 import { join } from "node:path"
+import { changed, lastChanged, onPath } from "./files.mjs"
 import { build, root } from "./paths.mjs"
+import { commandLine, fail, run } from "./run.mjs"
 
 export const sources = join(root, "test/interop/rust-peer")
-export const target = join(build, "rust-peer")
+const target = join(build, "rust-peer")
 /** @typedef {"tests" | "release"} Profile */
 
 export const rustPeerPath = (/** @type {Profile} */ profile) => join(target, profile, "rust-peer")
+
+/** Builds the peer, and the examples for tests, unless they are newer than their sources. @param {Profile} profile */
+export function buildRustPeer(profile) {
+  if ((changed(rustPeerPath(profile)) ?? 0) >= lastChanged(sources)) return
+  if (!onPath("cargo")) fail("cargo is not on PATH: install Rust 1.93 or later, https://rustup.rs")
+  const examples = profile === "tests" ? ["--bins", "--examples"] : []
+  const args = ["build", "--profile", profile, ...examples, "--locked", "--quiet"]
+  console.log(commandLine("cargo", args))
+  run("cargo", args, { cwd: sources, env: { ...process.env, CARGO_TARGET_DIR: target } })
+}

@@ -21,8 +21,8 @@ const steps = {
           paths.wasm,
           (name) => !["test", "fuzz"].includes(name) && !name.endsWith(".md"),
         ),
-        ...["scripts/build-wasm.mjs", "scripts/lib/sources.mjs", "package-lock.json"].map((path) =>
-          lastChanged(at(path)),
+        ...["scripts/lib/build-wasm.mjs", "scripts/lib/sources.mjs", "package-lock.json"].map(
+          (path) => lastChanged(at(path)),
         ),
       ),
   },

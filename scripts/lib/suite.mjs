@@ -71,16 +71,22 @@ export const counts = (command) => ({
  * Describes projects of vitest.config.ts, which one process runs.
  * @param {string} projects their names, with a `*` for any end of a name
  * @param {import("./runtimes.mjs").NodeVersion} [node] the version of Node, if not the current one
+ * @param {string} [file] the name of the only file of tests, without `.test.ts`
  * @returns {Suite}
  */
-export function vitest(projects, node) {
-  const report = join(directory, `${projects.replaceAll("*", "")}${node ?? ""}.jsonl`)
+export function vitest(projects, node, file) {
+  const name = `${projects.replaceAll("*", "")}${file ? `-${file}` : ""}${node ?? ""}`
+  const report = join(directory, `${name}.jsonl`)
   const program = node ? nodeVersion(node) : process.execPath
   const main = join(root, "node_modules/vitest/vitest.mjs")
   const reporters = ["default", join(root, "scripts/lib/vitest-reporter.mjs")]
   const command = [program, main, "run", "--retry=0", "--project", projects]
   return {
-    command: [...command, ...reporters.map((name) => `--reporter=${name}`)],
+    command: [
+      ...command,
+      ...reporters.map((name) => `--reporter=${name}`),
+      ...(file ? [`/${file}.test.ts`] : []),
+    ],
     environment: { GATE_REPORT: report },
     count: (ended) =>
       existsSync(report)

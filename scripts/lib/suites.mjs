@@ -45,7 +45,7 @@ export function elsewhere(all) {
   const versions = /** @type {NodeVersion[]} */ (all ? ["22", "24", "26"] : ["24", "26"])
   const loaders = (/** @type {NodeVersion} */ version) => `loaders, Node ${version}`
   return [
-    { name: "runtimes", suite: succeeds(own("runtimes")) },
+    { name: "runtimes", suite: succeeds(own("prepare", "--runtimes")) },
     ...versions.flatMap((version, i) => [
       { name: `sockets, Node ${version}`, suite: vitest(sockets, version), after: ["runtimes"] },
       {
@@ -55,7 +55,7 @@ export function elsewhere(all) {
       },
       {
         name: loaders(version),
-        suite: vitest("package-loaders", version),
+        suite: vitest("package", version, "loaders"),
         // All of these install the same tools.
         after: ["runtimes", "package", ...versions.slice(0, i).map(loaders)],
       },
@@ -80,8 +80,8 @@ export function elsewhere(all) {
 /** All suites of the gate, the slowest first. @type {GateSuite[]} */
 export const suites = [
   { name: "simulate", suite: counts(SIMULATED), cores: 0, after: ["runtimes"] },
-  { name: "Rust peer", suite: succeeds(own("rust-peer")) },
-  { name: "python", suite: succeeds(own("python")) },
+  { name: "Rust peer", suite: succeeds(own("prepare", "--rust")) },
+  { name: "python", suite: succeeds(own("prepare", "--python")) },
   ...elsewhere(false),
   { name: "pressure", suite: vitest("pressure") },
   { name: "check", suite: counts(own("check")) },

@@ -5,5 +5,5 @@ import { pythonPath } from "../../scripts/lib/python.mjs"
 
 export function python(): string {
   if (existsSync(pythonPath)) return pythonPath
-  throw new Error(`${pythonPath} is missing: run node scripts/python.mjs`)
+  throw new Error(`${pythonPath} is missing: run node scripts/prepare.mjs --python`)
 }

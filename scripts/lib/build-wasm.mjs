@@ -1,26 +1,17 @@
-/** Builds the WebAssembly module, and one with small blocks for tests, into build/. */
+/** Builds the WebAssembly modules. */
 import { mkdirSync, statSync } from "node:fs"
 import { basename, join } from "node:path"
-import { readArgs } from "./lib/args.mjs"
-import { filesIn, onPath } from "./lib/files.mjs"
-import * as paths from "./lib/paths.mjs"
-import { fail, run } from "./lib/run.mjs"
+import { filesIn, onPath } from "./files.mjs"
+import * as paths from "./paths.mjs"
+import { fail, run } from "./run.mjs"
 import {
   curveSharedSources,
   curveSources,
   libsodiumFlags,
   libsodiumIncludes,
   libsodiumSources,
-} from "./lib/sources.mjs"
-import { buildStep } from "./lib/stale.mjs"
-
-readArgs(
-  `usage: npm run build:wasm
-
-Compiles wasm/*.c and liblz4 with Emscripten to build/zeromq-lz4.wasm, and with blocks of 64 KiB
-to build/zeromq-lz4-small-blocks.wasm. Compiles wasm/curve/*.c and libsodium to build/curve.wasm.`,
-  {},
-)
+} from "./sources.mjs"
+import { buildStep } from "./stale.mjs"
 
 const optimize = [
   "-O3",
@@ -82,10 +73,17 @@ const variants = [
   { file: "zeromq-lz4-small-blocks.wasm", defines: ["-DZL_BLOCK_MAX=65536"] },
 ]
 
-if (!onPath("emcc")) fail("emcc is not on PATH: `npm run setup` installs Emscripten.")
-mkdirSync(paths.build, { recursive: true })
+/**
+ * Compiles wasm/*.c and liblz4 with Emscripten to build/zeromq-lz4.wasm, and with blocks of 64 KiB to
+ * build/zeromq-lz4-small-blocks.wasm. Compiles wasm/curve/*.c and libsodium to build/curve.wasm.
+ */
+export async function buildWasm() {
+  if (!onPath("emcc")) fail("emcc is not on PATH: `npm run setup` installs Emscripten.")
+  mkdirSync(paths.build, { recursive: true })
+  await buildStep("wasm", compileAll)
+}
 
-await buildStep("wasm", () => {
+function compileAll() {
   const lz4 = join(paths.build, "lz4.o")
   run("emcc", [...compileLiblz4, "-c", join(paths.liblz4, "lz4.c"), "-o", lz4])
   const lz4hc = join(paths.build, "lz4hc.o")
@@ -112,4 +110,4 @@ await buildStep("wasm", () => {
   const ours = [...curveSources(), ...curveSharedSources]
   run("emcc", [...compile, ...libsodiumIncludes, ...linkCurve, ...ours, ...sodium, "-o", output])
   console.log(`${paths.shown(output)}: ${statSync(output).size} bytes`)
-})
+}
