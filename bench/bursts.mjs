@@ -10,8 +10,8 @@ import { PROBE_BYTES, reachAll, UNLIMITED } from "./peers/fan-out.mjs"
 import { startSocket } from "./peers/peers.mjs"
 import { countFor, freeEndpoint, LOOPBACK } from "./peers/push-pull.mjs"
 import { socketVersions } from "./peers/versions.mjs"
-import { ROUND_TRIP, SENDER_CPU } from "./reports/bursts.mjs"
 import { RAW_TCP } from "./reports/latency.mjs"
+import { ROUND_TRIP, SENDER_CPU } from "./reports/quantities.mjs"
 
 const options = readOptions(
   "bursts",

@@ -8,10 +8,10 @@ import { benchmark, progress } from "./lib/harness.mjs"
 import { payloadMessages } from "./lib/messages.mjs"
 import { readOptions } from "./lib/options.mjs"
 import { createNetwork, SLOW, whyNot } from "./links/network.mjs"
-import { ends, OURS, ours, TCP } from "./peers/ends.mjs"
+import { ends, NOT_ENCRYPTED, OURS, ours, TCP } from "./peers/ends.mjs"
 import { pushPull } from "./peers/push-pull.mjs"
 import { socketVersions } from "./peers/versions.mjs"
-import { NOT_ENCRYPTED, ROUND_TRIP } from "./reports/curve.mjs"
+import { ROUND_TRIP } from "./reports/quantities.mjs"
 
 /** @typedef {import("./peers/peers.mjs").End} End */
 

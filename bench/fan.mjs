@@ -17,7 +17,8 @@ import {
   TCP,
 } from "./peers/ends.mjs"
 import { socketVersions } from "./peers/versions.mjs"
-import { COMPRESSING_ONCE, HUB_CPU } from "./reports/fan.mjs"
+import { COMPRESSING_ONCE } from "./reports/fan.mjs"
+import { HUB_CPU } from "./reports/quantities.mjs"
 
 const options = readOptions(
   "fan",

@@ -7,6 +7,7 @@ import { readOptions } from "./lib/options.mjs"
 import { ends, IPC, ON_THREADS, OURS, TCP } from "./peers/ends.mjs"
 import { socketVersions } from "./peers/versions.mjs"
 import { INPROC, RAW_TCP } from "./reports/latency.mjs"
+import { MEDIAN, PERCENTILE } from "./reports/quantities.mjs"
 
 const options = readOptions(
   "latency",
@@ -42,8 +43,8 @@ const cells = SIZES.map((size) => ({
         const times = await roundTrips(pair, file, count)
         const at = (/** @type {number} */ share) => times[Math.floor(share * times.length)]
         return [
-          { quantity: "median", unit: "µs", value: at(0.5) },
-          { quantity: "99th percentile", unit: "µs", value: at(0.99) },
+          { quantity: MEDIAN, unit: "µs", value: at(0.5) },
+          { quantity: PERCENTILE, unit: "µs", value: at(0.99) },
           { quantity: "99.9th percentile", unit: "µs", value: at(0.999) },
         ]
       },

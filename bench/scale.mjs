@@ -10,7 +10,7 @@ import { PROBE_BYTES, reachAll, UNLIMITED } from "./peers/fan-out.mjs"
 import { startSocket } from "./peers/peers.mjs"
 import { countFor, freeEndpoint, LOOPBACK } from "./peers/push-pull.mjs"
 import { socketVersions } from "./peers/versions.mjs"
-import { DELIVERY_CPU, HEAP, MEMORY } from "./reports/scale.mjs"
+import { CONNECTION_HEAP, CONNECTION_MEMORY, DELIVERY_CPU } from "./reports/quantities.mjs"
 
 const options = readOptions(
   "scale",
@@ -135,8 +135,8 @@ async function measure(shape, peers, name) {
       (after[what] - before[what]) / (peers - BEFORE) / 1024
     return [
       { quantity: DELIVERY_CPU, unit: "µs", value: (used.hub.cpu / (each * peers)) * 1e6 },
-      { quantity: MEMORY, unit: "KiB", value: perConnection("rss") },
-      { quantity: HEAP, unit: "KiB", value: perConnection("heap") },
+      { quantity: CONNECTION_MEMORY, unit: "KiB", value: perConnection("rss") },
+      { quantity: CONNECTION_HEAP, unit: "KiB", value: perConnection("heap") },
     ]
   } finally {
     hub.stop()

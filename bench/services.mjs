@@ -11,7 +11,7 @@ import { usage } from "./lib/usage.mjs"
 import { ends, ON_THREADS, OURS, TCP } from "./peers/ends.mjs"
 import { startPeer } from "./peers/peers.mjs"
 import { socketVersions } from "./peers/versions.mjs"
-import { FLOOD, HTTP, MEDIAN, PERCENTILE, REP, ROUTER, SERVICE_CPU } from "./reports/services.mjs"
+import { FLOOD, HTTP, MEDIAN, PERCENTILE, REP, ROUTER, SERVICE_CPU } from "./reports/quantities.mjs"
 
 const options = readOptions(
   "services",

@@ -3,24 +3,34 @@ import { NATIVE, OURS_INTO, PEERS } from "./codec/implementations.mjs"
 import { ARENAS, AUTO_DICTIONARY, DICTIONARY, NO_DICTIONARY } from "./corpora/modes.mjs"
 import { digits, sizeName } from "./lib/format.mjs"
 import { Run } from "./lib/run.mjs"
-import { OMQ_TOKIO, ON_THREADS, OURS, PYOMQ, TCP } from "./peers/ends.mjs"
-import { ROUND_TRIP, SENDER_CPU } from "./reports/bursts.mjs"
+import {
+  NOT_ENCRYPTED,
+  OMQ_TOKIO,
+  ON_THREADS,
+  ONE_THREAD,
+  OURS,
+  PYOMQ,
+  TCP,
+  TWO_THREADS,
+} from "./peers/ends.mjs"
 import { secondsLost, shareOfBest } from "./reports/changes.mjs"
-import { ROUND_TRIP as CURVE_ROUND_TRIP, NOT_ENCRYPTED } from "./reports/curve.mjs"
-import { HUB_CPU } from "./reports/fan.mjs"
 import { RAW_TCP } from "./reports/latency.mjs"
 import { overBestFixed } from "./reports/links.mjs"
-import { MEMORY as CONNECTION_MEMORY, DELIVERY_CPU } from "./reports/scale.mjs"
 import {
+  CONNECTION_MEMORY,
+  DELIVERY_CPU,
   FLOOD,
   HTTP,
+  HUB_CPU,
+  LONGEST_DELAY,
   MEDIAN,
-  PERCENTILE as PERCENTILE_99,
+  PERCENTILE,
   REP,
+  ROUND_TRIP,
   ROUTER,
+  SENDER_CPU,
   SERVICE_CPU,
-} from "./reports/services.mjs"
-import { LONGEST, ONE_THREAD, TWO_THREADS } from "./reports/threads.mjs"
+} from "./reports/quantities.mjs"
 
 /** @typedef {import("./lib/results.mjs").Bench} Bench */
 /** @typedef {import("./lib/results.mjs").Measurement} Measurement */
@@ -355,7 +365,7 @@ const SERVICES = [
   flood("64 KiB", (size) => size === 64 * KIB, 1.4),
   flood("1 KiB and less", (size) => size <= KIB, 3),
   manyClients("answers", "answers", { atLeast: 1 }),
-  manyClients("99th percentile", PERCENTILE_99, { atMost: 1.3 }),
+  manyClients("99th percentile", PERCENTILE, { atMost: 1.3 }),
   manyClients(SERVICE_CPU, SERVICE_CPU, { atMost: 1 }),
 ]
 
@@ -376,7 +386,7 @@ const CURVE = [
   withCurve("json 128 KiB", "messages", { atLeast: 0.7 }),
   withCurve("PUB → SUB 64 B, 64", "messages", { atLeast: 1.5 }),
   withCurve("PUB → SUB 1 KiB, 64", "messages", { atLeast: 1.5 }),
-  withCurve(CURVE_ROUND_TRIP, "median", { atMost: 0.8 }),
+  withCurve(ROUND_TRIP, "median", { atMost: 0.8 }),
   ...["json 1 KiB, no arenas", "json 1 KiB", "json 128 KiB"].map((cell) =>
     withCurve(`100 Mbit/s, ${cell}`, "messages", { atLeast: 0.95 }, NOT_ENCRYPTED),
   ),
@@ -386,9 +396,9 @@ const CURVE = [
 const THREADS = [
   {
     bench: "threads",
-    what: `${LONGEST} of the event loop, ${ON_THREADS}, ms`,
+    what: `${LONGEST_DELAY} of the event loop, ${ON_THREADS}, ms`,
     goal: { atMost: 10 },
-    value: (run, cell) => run.get(`${cell}: ${LONGEST}`, ON_THREADS)?.median,
+    value: (run, cell) => run.get(`${cell}: ${LONGEST_DELAY}`, ON_THREADS)?.median,
   },
   {
     bench: "threads",

@@ -5,11 +5,11 @@ import { Codec } from "zeromq-lz4/codec"
 import { benchmark } from "./lib/harness.mjs"
 import { payloadMessages, payloads } from "./lib/messages.mjs"
 import { readOptions } from "./lib/options.mjs"
-import { ends, ON_THREADS, OURS, ours } from "./peers/ends.mjs"
+import { ends, ON_THREADS, ONE_THREAD, OURS, ours, TWO_THREADS } from "./peers/ends.mjs"
 import { startPeer, startSocket } from "./peers/peers.mjs"
 import { countFor, freeEndpoint, LOOPBACK } from "./peers/push-pull.mjs"
 import { socketVersions } from "./peers/versions.mjs"
-import { LONGEST, ONE_THREAD, PERCENTILE, TWO_THREADS } from "./reports/threads.mjs"
+import { LONGEST_DELAY, PERCENTILE } from "./reports/quantities.mjs"
 
 const options = readOptions(
   "threads",
@@ -100,7 +100,7 @@ async function streamOf(stream, name) {
     async run() {
       const { longest, percentile99 } = await exchange()
       return [
-        { quantity: LONGEST, unit: "ms", value: longest },
+        { quantity: LONGEST_DELAY, unit: "ms", value: longest },
         { quantity: PERCENTILE, unit: "ms", value: percentile99 },
       ]
     },

@@ -4,7 +4,7 @@ import { usage } from "../lib/usage.mjs"
 import { PROBE_BYTES, reachAll, UNLIMITED } from "../peers/fan-out.mjs"
 import { startSocket } from "../peers/peers.mjs"
 import { countFor, freeEndpoint, LOOPBACK } from "../peers/push-pull.mjs"
-import { HUB_CPU, SPOKES_CPU } from "../reports/fan.mjs"
+import { HUB_CPU, SPOKES_CPU } from "../reports/quantities.mjs"
 
 /** Number of messages for all spokes in the first, short run. */
 const FIRST_MESSAGES = 2000

@@ -45,8 +45,9 @@ export function readme(text, newest) {
       filled = fill(filled, "bench/README.md", bench, undefined)
       continue
     }
+    /** @type {import("../reports/tables.mjs").Report} */
     const { introduction, tables, plots: draw } = reports[bench]
-    const drawn = draw(measurements)
+    const drawn = draw?.(measurements) ?? []
     plots.push(...drawn)
     const content = [
       introduction(measurements),

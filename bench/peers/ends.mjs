@@ -6,6 +6,9 @@ export const TCP = "zeromq.js tcp://"
 export const IPC = "zeromq.js ipc://"
 export const OURS = "zeromq-lz4"
 export const ON_THREADS = "zeromq-lz4, thread: true"
+export const ONE_THREAD = "one thread"
+export const TWO_THREADS = "two threads"
+export const NOT_ENCRYPTED = "zeromq-lz4, without CURVE"
 export const NOTHING_COMPRESSED = "zeromq-lz4, nothing compressed"
 /** Minimum size in bytes of a part that is compressed. */
 export const LEAST_COMPRESSED = 512

@@ -74,6 +74,4 @@ export const changes = {
       }
     })
   },
-
-  plots: () => [],
 }

@@ -3,7 +3,7 @@ import { NATIVE, OURS, OURS_INTO, PEERS } from "../codec/implementations.mjs"
 import { digits, sizeName, withSpread } from "../lib/format.mjs"
 import { Run } from "../lib/run.mjs"
 import { lineChart } from "../lib/svg.mjs"
-import { colourOf, runsOfEach } from "./tables.mjs"
+import { runsOfEach, seriesOf } from "./tables.mjs"
 
 /** @typedef {import("../lib/results.mjs").Measurement} Measurement */
 
@@ -90,15 +90,11 @@ export const codec = {
           x: "size of a part",
           y: "MB/s",
           xName: sizeName,
-          series: run.implementations.map((name, i) => ({
-            name,
-            colour: colourOf(name, i),
-            points: cells.flatMap((cell) => {
-              const measurement = run.get(cell, name)
-              const size = Number(run.parameters(cell).size)
-              return measurement ? [/** @type {const} */ ([size, size / measurement.median])] : []
-            }),
-          })),
+          series: seriesOf(run, cells, (cell, name) => {
+            const measurement = run.get(cell, name)
+            const size = Number(run.parameters(cell).size)
+            return measurement && [size, size / measurement.median]
+          }),
         }),
       }
       return [plot]

@@ -1,8 +1,7 @@
 /** The report of the memory benchmark. */
-import { digits, withSpread } from "../lib/format.mjs"
 import { Run } from "../lib/run.mjs"
 import { lineChart } from "../lib/svg.mjs"
-import { runsOfEach } from "./tables.mjs"
+import { byName, runsOfEach } from "./tables.mjs"
 
 /** @type {import("./tables.mjs").Report} */
 export const memory = {
@@ -12,26 +11,7 @@ export const memory = {
     "module and the code. A busy connection is measured at its peak. Growth of the WebAssembly module's memory, “wasm”, " +
     "is part of the resident memory. So are the heaps of worker threads, which are not part of the heap.",
 
-  tables(measurements) {
-    const run = new Run(measurements)
-    return [
-      {
-        title: "Memory per connection",
-        names: 1,
-        rows: [
-          ["", "unit", ...run.implementations],
-          ...run.names.map((name) => {
-            const of = run.implementations.map((who) => run.get(name, who))
-            return [
-              name,
-              of.find(Boolean)?.unit ?? "",
-              ...of.map((measurement) => (measurement ? withSpread(measurement, digits) : "—")),
-            ]
-          }),
-        ],
-      },
-    ]
-  },
+  tables: (measurements) => [byName(new Run(measurements), "Memory per connection")],
 
   plots(measurements) {
     const run = new Run(measurements)

@@ -3,7 +3,7 @@ import { digits } from "../lib/format.mjs"
 import { Run } from "../lib/run.mjs"
 import { shortNumber } from "../lib/svg.mjs"
 import { OURS, TCP } from "../peers/ends.mjs"
-import { MEDIAN, ROUTER, SERVICE_CPU } from "./services.mjs"
+import { MEDIAN, ROUTER, SERVICE_CPU } from "./quantities.mjs"
 
 /** @typedef {import("../lib/results.mjs").Bench} Bench */
 /** @typedef {import("../lib/results.mjs").Line} Line */

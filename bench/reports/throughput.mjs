@@ -2,7 +2,7 @@
 import { digits, sizeName } from "../lib/format.mjs"
 import { Run } from "../lib/run.mjs"
 import { lineChart, shortNumber } from "../lib/svg.mjs"
-import { byImplementation, colourOf, runsOfEach } from "./tables.mjs"
+import { byImplementation, runsOfEach, seriesOf } from "./tables.mjs"
 
 /** @typedef {import("./tables.mjs").Report} Report */
 
@@ -58,15 +58,10 @@ export const throughput = {
     return Object.entries(PAYLOADS).flatMap(([payload, what]) => {
       const cells = run.cells.filter((cell) => cell.startsWith(`${payload} `))
       if (cells.length === 0) return []
-      const series = run.implementations.map((name, i) => ({
-        name,
-        colour: colourOf(name, i),
-        points: cells.flatMap((cell) => {
-          const rate = plainRate(run, cell, name)
-          const size = Number(run.parameters(`${cell}: messages`).size)
-          return rate ? [/** @type {const} */ ([size, rate])] : []
-        }),
-      }))
+      const series = seriesOf(run, cells, (cell, name) => {
+        const rate = plainRate(run, cell, name)
+        return rate ? [Number(run.parameters(`${cell}: messages`).size), rate] : undefined
+      })
       return [
         {
           name: `throughput-${payload}`,
@@ -75,7 +70,7 @@ export const throughput = {
             x: "size of a message",
             y: "MB/s",
             xName: sizeName,
-            series: series.filter(({ points }) => points.length > 0),
+            series,
           }),
         },
       ]
