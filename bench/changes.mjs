@@ -29,7 +29,7 @@ const PAYLOAD_MS = 3000
 const LINK_MS = 6000
 /** Time for both processes to read their messages. */
 const SOON_MS = 500
-/** Low marks, because queued messages would belong to the phase before a change. */
+/** Low marks: after a change, messages that were queued before it would count in the wrong phase. */
 const MARKS = { sender: { sendHighWaterMark: 8 }, receiver: { receiveHighWaterMark: 8 } }
 
 /** Without arenas: parts of this size are not put into arenas anyway. */

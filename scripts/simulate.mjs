@@ -79,7 +79,7 @@ async function playOnAll(task) {
     Array.from({ length: of }, (_, share) => {
       const worker = new Worker(fileURLToPath(import.meta.url), {
         workerData: { ...task, share, of, first },
-        // Most allocations of a run are garbage after it.
+        // Nearly all memory of a run is garbage when it ends.
         resourceLimits: { maxYoungGenerationSizeMb: 128 },
         argv: process.argv.slice(2),
       })

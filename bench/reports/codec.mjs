@@ -29,7 +29,7 @@ const HEADINGS = [
   ...PEERS.map((name) => `${name} µs`),
 ]
 
-/** Returns the measurement with an array of the caller. @param {Run} run @param {string} cell */
+/** Returns the cells of the row for encoding and decoding into the caller's array. @param {Run} run @param {string} cell */
 function intoOf(run, cell) {
   const into = run.get(cell, OURS_INTO)
   return into

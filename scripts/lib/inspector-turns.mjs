@@ -42,7 +42,7 @@ export function watchTurns() {
  */
 export function takeTurns(page) {
   return page.evaluate(async () => {
-    // What is observed is told a little later.
+    // The observer is called some time after the task.
     await new Promise((resolve) => setTimeout(resolve, 100))
     const own = /** @type {any} */ (window)
     const { turns } = own

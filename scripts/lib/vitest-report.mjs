@@ -31,7 +31,7 @@ function running(lines) {
 }
 
 /**
- * @param {Line} line that tells what failed
+ * @param {Line} line about a failure
  * @param {string[]} vitest  the command line of `vitest run`
  * @returns {Failure}
  */

@@ -30,7 +30,7 @@ import { Link } from "./link.js"
 import { LinkTraining } from "./link-training.js"
 import type { MessageLimits } from "./message-limits.js"
 
-/** libzmq's defaults. Its limit for a handshake is the time limit for a connection: no peer waits longer. */
+/** libzmq's defaults. Dialling may take as long as libzmq gives a handshake: the peer waits no longer. */
 const TCP: TcpOptions = {
   keepAlive: undefined,
   keepAliveDelayMs: 0,

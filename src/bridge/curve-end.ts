@@ -82,7 +82,7 @@ export class CurveEnd {
     return !this.#settings.isServer && this.#mechanism !== undefined && !this.isSecured
   }
 
-  /** The error of a peer that broke a rule of its MESSAGEs. What came before that was returned. */
+  /** The error if the peer broke a rule of MESSAGE commands. `open` has returned what came before. */
   get violation(): ProtocolError | undefined {
     return this.#cipher?.violation?.error
   }

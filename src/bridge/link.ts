@@ -67,7 +67,7 @@ export class Link implements ChannelHandlers, PumpHandlers {
   readonly #fromLz4: Pump
   readonly #fromPlain: Pump
   #end: Ending | undefined
-  /** Whether this side ends the link, so that a peer that closes does not refuse anything. */
+  /** Whether the link is ended from here: a server that closes its connection then has refused nobody. */
   #isEnding = false
   #farewell: NodeJS.Timeout | undefined
   /** Bytes of the greetings not yet received, and the timer for them. */

@@ -43,7 +43,7 @@ export class Pump implements TranscoderSink {
   readonly #handlers: PumpHandlers
   readonly #network: NetworkMeter | undefined
   readonly #meter: EffortMeter | undefined
-  /** All traffic written so far, and that of the current run, with the time of its writes. */
+  /** All traffic written so far, and that of the current call of `#run`, with the time of its writes. */
   #written: Traffic = { messages: 0, plainBytes: 0, wireBytes: 0 }
   #encoded = { plainBytes: 0, wireBytes: 0, writeMs: 0 }
   #blocked = false

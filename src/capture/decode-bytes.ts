@@ -1,4 +1,4 @@
-/** Decodes bytes of a connection of which nobody says what they are. */
+/** Decodes bytes of a connection: frames, a greeting or a part, whichever they look like. */
 import {
   areFlags,
   BODY_MAX_BYTES,
@@ -53,10 +53,10 @@ export interface MessagePiece {
 const MESSAGE_MAX_BYTES = 256 << 20
 const SIGNATURE_FIRST = 0xff
 
-/** What does not belong into a connection. It is reported, never thrown to callers. */
+/** Thrown at bytes that no connection can have. It is caught and reported, never thrown to callers. */
 class Misplaced extends Error {}
 
-/** Returns for what bytes are taken: a part over `lz4+tcp` begins as nothing else does. */
+/** Returns what bytes look like. Nothing but a part over `lz4+tcp` begins with a sentinel. */
 export function kindOfBytes(bytes: Uint8Array): BytesKind {
   if (kindOf(bytes) !== "none") return "part"
   return bytes[0] === SIGNATURE_FIRST ? "greeting" : "frames"

@@ -19,7 +19,8 @@ export interface CaptureError {
   /**
    * The code of a ProtocolError for a broken rule (RFC.md section 5.3), or
    * - ERR_CAPTURE_GAP: bytes of the connection are missing from the capture,
-   * - ERR_CAPTURE_CUT: packets were cut when they were recorded; reported once, of the first connection that lost bytes,
+   * - ERR_CAPTURE_CUT: packets were cut when they were recorded; reported once, of the first connection
+   *   that lost bytes,
    * - ERR_CAPTURE_UNREADABLE: bytes cannot be understood, such as an encrypted connection,
    * - ERR_CAPTURE_TRUNCATED: the file, or a connection, ends in the middle of a packet or a frame.
    */
@@ -140,7 +141,7 @@ export interface CaptureConnection {
   transport: "lz4+tcp" | "tcp" | undefined
   /** The handshake of each side; undefined until it was read. */
   readonly handshakes: Record<Side, Handshake | undefined>
-  /** What does not fit in how the two sides speak, and what to do: `lz4+tcp://` against `tcp://`. */
+  /** Set if one side speaks `lz4+tcp://` and the other `tcp://`: a description, and what to do. */
   warning: string | undefined
   /** With CURVE: the MESSAGE commands of each side so far, and their bytes. Nothing else can be read. */
   encrypted: Readonly<Record<Side, EncryptedTraffic>> | undefined

@@ -25,7 +25,7 @@ export interface ConnectionSummary {
   sides: Record<Side, SideSummary>
   /** The side that is the server of CURVE; undefined if neither is, as far as is known. */
   curveServer: Side | undefined
-  /** What does not fit in how the two sides speak. */
+  /** Set if one side speaks `lz4+tcp://` and the other `tcp://`. */
   warning: string | undefined
   /** How it ended; undefined if it did not. */
   ended: ConnectionEnd | undefined

@@ -19,11 +19,15 @@ export interface Measured {
   bytes: number
   /** Time of encoding, in milliseconds. */
   milliseconds: number
-  /** Messages of a connection after which the dictionary has made up for itself; undefined if it does not, or if there is none. */
+  /**
+   * Messages of a connection after which the dictionary has saved its own size; undefined if it never
+   * does, or if there is none.
+   */
   breakEvenMessages: number | undefined
   /**
-   * What would be saved of all that was recorded, in bytes, if the rest is like what was measured,
-   * less the dictionary on each connection, and with dictionaries that were recorded; negative if it would be more.
+   * An estimate for the whole recording, as if all of it were like the measured messages: by how many
+   * bytes it would be shorter, with the new dictionary on each connection in place of the recorded ones.
+   * Negative if it would be longer.
    */
   savedBytes: number
 }
@@ -40,12 +44,12 @@ export interface MeasuredGroup {
   best: Measured | undefined
 }
 
-/** Share of what was recorded that has to be saved, to be worth an option. */
+/** The share of the recorded bytes that options have to save to be worth mentioning. */
 const WORTH = 0.05
-/** Share of what was recorded for which nobody needs an option that costs more. */
+/** If options save up to this share less than others, but cost less, they are preferred. */
 const SIMILAR = 0.02
 const CAPACITIES = [2048, 8192]
-/** Batches that are encoded with each of the options before the time is looked at. */
+/** Batches that are encoded with each of the options before the clock is read. */
 const BATCHES_A_TURN = 32
 
 /**
@@ -67,7 +71,7 @@ export async function measure(
   const hasSmall = batches.some(({ messages }) => messages.flat().some(isSmall))
   const results = optionsWith(trained, hasSmall).map((options) => ({ ...options, ...NOTHING }))
   const measured = { messages: 0, plainBytes: 0, recordedBytes: 0 }
-  // A batch that is alone is all there is.
+  // A single batch is in this half.
   const tested = batches.slice(half)
   const goesOn = () => clockMs() < end && !signal.aborted
   // Not counted: whatever comes first takes longer, until the code is compiled.
@@ -103,7 +107,7 @@ async function dictionariesOf(messages: readonly Uint8Array[][]): Promise<Uint8A
   const dictionaries: Uint8Array[] = []
   for (const capacity of CAPACITIES) {
     const dictionary = await trainDictionary(thinOut(messages), { capacity })
-    // The larger one is only worth a try if it has more in it.
+    // With few messages, a larger capacity gives no larger dictionary.
     if (dictionary.length > (dictionaries.at(-1)?.length ?? 0)) dictionaries.push(dictionary)
   }
   return dictionaries

@@ -2,16 +2,16 @@
 import type { CaptureConnection, CaptureEvent, CaptureMessage, Side } from "../capture/events.js"
 import { framesLength } from "../codec/frames.js"
 
-/** Groups that are counted, and those of which messages are kept. */
+/** Maximum number of groups that are counted, and of those whose messages are kept. */
 const GROUPS_MAX = 1000
 const SAMPLED_MAX = 16
-/** So many times the bytes let a group take the place of another, whose messages are dropped. */
+/** A group takes the place of another, whose messages are dropped, once it has this many times its bytes. */
 const TAKES_OVER = 1.25
-/** The bytes that are kept of a group, and those of a batch, with what each part takes. */
+/** Maximum bytes that are kept of a group, and of a batch; each part counts PART_BYTES more than it has. */
 const KEPT_MAX_BYTES = 4 << 20
 const BATCH_MAX_BYTES = 1 << 20
 const PART_BYTES = 256
-/** The plaintext and the parts of a message that is kept. */
+/** Maximum plaintext and parts of a message that is kept. */
 const MESSAGE_MAX_BYTES = 1 << 20
 const MESSAGE_MAX_PARTS = 4096
 
@@ -96,7 +96,7 @@ export class AdviceSamples {
     else group.keep(connection.id, message, packet)
   }
 
-  /** Makes a group one of those of which messages are kept, if it is large enough. */
+  /** Keeps messages of a group from now on, if it is large enough. */
   #choose(group: Group): void {
     if (this.#sampled.length === SAMPLED_MAX) {
       const smallest = this.#sampled.reduce((a, b) => (b.recordedBytes < a.recordedBytes ? b : a))
@@ -137,7 +137,7 @@ class Group implements SampledGroup {
   /** The newest batch, kept or not. */
   #newest: Batch | undefined
   #batchCount = 0
-  /** One batch in so many is kept. */
+  /** Every nth batch is kept; this is n. */
   #step = 1
   #keptBytes = 0
 

@@ -1,9 +1,9 @@
 import { NO_EFFORT, type Settings } from "../codec/options.js"
 import type { Traffic } from "../codec/traffic.js"
 
-/** Plaintext from which on it is known how much compression saves. */
+/** Bytes of plaintext that have to be sent before anything is said about what compression saves. */
 const ENOUGH_BYTES = 1 << 20
-/** Share of the plaintext on the wire from which on compression is not worth its time. */
+/** If this share of the plaintext is still on the wire, compression is not worth its time. */
 const NOT_SMALLER = 0.95
 /** Messages of up to this size have little that they could refer back to. */
 const SMALL_BYTES = 4096

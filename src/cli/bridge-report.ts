@@ -11,7 +11,7 @@ import { adviceOn } from "./bridge-advice.js"
 import type { BridgeState } from "./bridge-metrics.js"
 import { count, printLine } from "./output.js"
 
-/** Seconds between two looks at how much compression saves. */
+/** Seconds between checks of how much compression saves. */
 const ADVICE_SECONDS = 5
 
 /** Prints lines on standard output, with the time in UTC: text, or JSON objects. */
@@ -38,7 +38,7 @@ export class Report implements BridgeHandlers {
   #open = 0
   #joined = 0
   readonly #errors = new Map<string, number>()
-  /** Errors that were counted when a side failed, and come again when its link ends. */
+  /** Errors that were counted when a side failed: they are reported again when the link ends. */
   readonly #counted = new WeakSet<Error>()
   #unreachableCount = 0
   #fullCount = 0

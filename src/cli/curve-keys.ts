@@ -89,8 +89,8 @@ export async function readCurve(
 const variablesOf = (side: Side): string[] => [`CURVE_${side.toUpperCase()}_SECRET_KEY`, SECRET_KEY]
 
 /**
- * All users of a machine can see the arguments of its processes, and an error about a file that does not
- * exist would quote a key that was given with quotes, or as `keygen` prints it.
+ * Refuses a secret key in place of the name of its file: all users of a machine can see the arguments of its
+ * processes. A key in quotes, or as `keygen` prints it, counts too: the error for a missing file would print it.
  */
 function checkNotSecret(side: Side, option: string, value: string): void {
   if (!looksLikeKey(value) || existsSync(value)) return

@@ -22,7 +22,7 @@ export interface ReadOptions {
 }
 
 export const GZIP_MAGIC: Buffer = Buffer.from([0x1f, 0x8b])
-/** The smallest buffer, because an error drops its content. */
+/** The smallest buffers, because what is in them is lost at an error. */
 const GUNZIP = { chunkSize: 1 << 16, readableHighWaterMark: 1 }
 
 /** Returns the name of a file for messages. */
@@ -79,7 +79,7 @@ export async function* readChunks(
 async function opened(file: string): Promise<Readable> {
   if (file === "-") return process.stdin
   if (!statSync(file, { throwIfNoEntry: false })?.isFIFO()) return createReadStream(file)
-  // Opening a named pipe waits for its writer, and reading it for bytes: in a thread that nothing can stop.
+  // `fs` would open and read a named pipe in a thread that waits for the writer and cannot be stopped.
   const { Socket } = await import("node:net")
   const fd = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
   return new Socket({ fd, readable: true, writable: false })

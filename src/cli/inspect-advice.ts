@@ -12,7 +12,7 @@ const LIMIT_MS = 20_000
 /** Time after which progress is shown on a terminal. */
 const QUIET_MS = 1000
 
-/** What was given to `inspect`, of which `train` has to be given the same. */
+/** Arguments of `inspect`, which the command line for `train` repeats. */
 export interface AdviceSource {
   files: readonly string[]
   /** Values of --filter. */
@@ -170,7 +170,7 @@ function trainCommand(
   ].join(" ")
 }
 
-/** Returns a word for a shell. In double quotes, which all shells have, if there is nothing that they would replace. */
+/** Quotes a word for a shell: in double quotes, which all shells have, unless it has what they replace. */
 function quoted(text: string): string {
   if (/^[\w./:@-]+$/.test(text)) return text
   return /["$`\\!]/.test(text) ? `'${text.replaceAll("'", "'\\''")}'` : `"${text}"`

@@ -369,7 +369,7 @@ async function report(
   }
   for (const row of shown.last === undefined ? [] : kept.slice(-shown.last)) await print(row)
   process.off("SIGINT", onSignal)
-  // Who stopped the reading wants what was read to be measured.
+  // A reading that was stopped is still reported on, until the user stops that too.
   const enough = new AbortController()
   const onEnough = () => enough.abort()
   process.once("SIGINT", onEnough)

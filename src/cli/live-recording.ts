@@ -48,7 +48,7 @@ async function uncompressed(file: string): Promise<FileHandle> {
   }
 }
 
-/** Reads a file where it is. Nobody says that it is complete. */
+/** Reads a file in place. It has no end, because nothing shows that its writer is done. */
 function growing(handle: FileHandle): LiveRecording {
   return {
     handle,
@@ -59,8 +59,8 @@ function growing(handle: FileHandle): LiveRecording {
 }
 
 /**
- * Keeps what can be read only once in a temporary file: in memory it would have to end somewhere. Only
- * this user can read it, and it loses its name at once, so that nothing is left whatever happens.
+ * Copies what can be read only once to a temporary file, because it may be too long for memory. Only this
+ * user can read the file, and its name is removed at once, so that nothing is left behind whatever happens.
  */
 async function kept(file: string): Promise<LiveRecording> {
   const { handle, remove } = await temporaryFile()

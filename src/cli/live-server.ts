@@ -95,7 +95,7 @@ async function answer(
   const { method, url = "", headers } = request
   const [path = "", query = ""] = url.split("?")
   const file = fileAt(path, secret)
-  // A page of another site can only get here by a name of its own that leads to this address.
+  // DNS rebinding: a page of another site can reach this server by a host name of its own.
   if (!isLoopback(headers.host)) return refuse(response, 421, "this is for a browser on this host")
   if (file === undefined) return refuse(response, 404, "there is nothing at this address")
   if (method !== "GET" && method !== "HEAD")

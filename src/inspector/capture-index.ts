@@ -27,7 +27,7 @@ import { RowEvents } from "./row-events.js"
 
 /** Bytes of a message that are kept. For more, the filter reads the file again. */
 export const PREVIEW_BYTES = 1024
-/** The same, once all previews together have reached LONG_PREVIEWS_BYTES. */
+/** Bytes of a message that are kept once all previews together have reached LONG_PREVIEWS_BYTES. */
 const SHORT_PREVIEW_BYTES = 96
 const LONG_PREVIEWS_BYTES = 32 << 20
 /** Bytes of a command that the detail pane can show. */
@@ -329,7 +329,7 @@ export class CaptureIndex {
     this.totalWireBytes += wireBytes
   }
 
-  /** Adds a row that says in words what happened. */
+  /** Adds a row for an event other than a message, with a description of it. */
   #addSaid(event: Exclude<CaptureEvent, { type: "message" }>): void {
     const { connection, type } = event
     const error = type === "error" ? event.error : undefined

@@ -235,7 +235,7 @@ function bars({ colour, values }: Series, index: number, of: number, scale: Scal
   return svg("path", { class: `bars ${colour}`, d: path })
 }
 
-/** Returns a round step between marks, so that there are two to four. */
+/** Returns a round distance between marks, so that there are two to four of them. */
 function roundMark(highest: number, { unit, whole }: Chart): number {
   if (highest <= 0) return 1
   const power = unit ? unit ** Math.floor(Math.log(highest) / Math.log(unit)) : 1

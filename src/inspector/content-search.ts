@@ -22,7 +22,7 @@ export class ContentSearch {
     return this.#reading.bytesRead
   }
 
-  /** Tests the rows of the next piece. Returns false if the first reading has not come as far. */
+  /** Tests the rows of the next piece. Returns false if the first reading has not read it yet. */
   async step(first: Reading): Promise<boolean> {
     if (this.#reading.steps === first.steps) return false
     await this.#reading.repeat(first, (events) => this.#test(events))

@@ -2,7 +2,7 @@
 import { GrowingFile } from "./growing-file.js"
 import type { Followed } from "./protocol.js"
 
-/** Milliseconds between two looks for more bytes. */
+/** Milliseconds between checks for more bytes. */
 const POLL_MS = 100
 /**
  * A computer that wakes up may need some attempts, as do connections that others hold for a while. Nobody
@@ -39,7 +39,7 @@ async function run(file: GrowingFile, readMore: ReadMore, signal: AbortSignal): 
       failures = 0
     } catch (error) {
       if (error instanceof Ending) return file.end(error.message)
-      // What had come before it counts.
+      // A failure after new bytes is the first in a row.
       failures = file.size > before ? 1 : failures + 1
       if (failures === ATTEMPTS) return file.end((error as Error).message)
     }
@@ -83,7 +83,7 @@ function fromHandle(handle: FileSystemFileHandle): ReadMore {
   }
 }
 
-/** Returns the bytes of a piece; none if the file was written to since it was looked at. */
+/** Returns the bytes of a piece; none if the file has changed since its size was read. */
 async function bytesOf(piece: Blob): Promise<Uint8Array> {
   try {
     return new Uint8Array(await piece.arrayBuffer())

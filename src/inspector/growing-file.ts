@@ -1,4 +1,4 @@
-/** What has come so far of a recording in progress. */
+/** The bytes received so far of a recording in progress. */
 
 /** A file of which bytes can be read again: a Blob, or one that grows. */
 export type Source = Pick<Blob, "size" | "slice">
@@ -29,7 +29,7 @@ export class GrowingFile implements Source {
     return this.#ended
   }
 
-  /** Why it has ended before its end; undefined if it has not. */
+  /** Why following it ended before the recording did; undefined if it did not. */
   get ending(): string | undefined {
     return this.#ending
   }

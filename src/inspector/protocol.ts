@@ -72,7 +72,7 @@ export interface State {
   failure: string | undefined
   /** Whether it is, or was, a recording in progress. */
   followed: boolean
-  /** The reason if such a recording ended before its end. */
+  /** The reason if following it ended before the recording did. */
   ending: string | undefined
   bytes: number
   bytesRead: number
@@ -202,7 +202,7 @@ export interface Calls {
   sort(sorting: Sorting | undefined): void
   /** Returns the rows that match the filter, in the order of the capture. */
   save(form: Saved): Blob
-  /** Returns what the rows that match the filter are together. */
+  /** Returns tables about the rows that match the filter. */
   reports(): ReportTable[]
   rows(view: number, from: number, count: number): Row[]
   /** Returns the place in a view of a row, by its number; undefined if it is not there. */

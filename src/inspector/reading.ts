@@ -13,7 +13,7 @@ export class Reading {
   /** How far each file was read, in bytes. */
   readonly #places: number[]
   readonly #reader: CaptureReader
-  /** Bytes of each step that was taken, with one that failed. A file that grows may have few at a time. */
+  /** The size of each step, including one that failed. A file that grows may have few bytes at a time. */
   readonly #steps = new Column(Uint32Array)
   /** Bytes of all files that were read. */
   bytesRead = 0

@@ -27,7 +27,7 @@ export class Reporting {
   add(events: readonly CaptureEvent[]): void {
     for (const event of events) {
       const row = this.#rowEvents.take(event)
-      // Instead of an event there may be an error, which says that it has no row.
+      // In place of an event that has no row there may be an error that says so.
       const matches = row !== undefined && this.#matches(this.#row++) && row === event
       this.#statistics.add(event, matches)
       this.#exchanges.add(event, matches)

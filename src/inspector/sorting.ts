@@ -47,7 +47,7 @@ function* ranks(index: CaptureIndex, view: View, length: number): Stepped<typeof
   return (_, row) => ranks.get(index.form(row)) ?? 0
 }
 
-/** Sorts rows, the order of which decides if they are equal: a merge sort, because it can be interrupted. */
+/** Sorts rows, and keeps the order of equal ones: a merge sort, because it can be interrupted. */
 function* mergeSorted(rows: Uint32Array, order: Order): Stepped<Uint32Array> {
   const { length } = rows
   for (let at = 0; at < length; at += RUN_ROWS) {
@@ -75,7 +75,7 @@ function* mergeSorted(rows: Uint32Array, order: Order): Stepped<Uint32Array> {
   return from
 }
 
-/** Rows without a value are like those with the least. */
+/** Returns the number by which a row is sorted; without a value, the lowest one. */
 function numberOf(index: CaptureIndex, row: number, column: Sorting["column"]): number {
   switch (column) {
     case "time":

@@ -7,7 +7,7 @@ import { Column } from "./columns.js"
 
 /** Milliseconds of one step. */
 export const STEP_MILLISECONDS = 50
-/** The number of rows between looks at the clock, unless texts are searched. */
+/** Number of rows after which the clock is read, unless texts are searched. */
 const CLOCK_ROWS = 64
 
 export class View {

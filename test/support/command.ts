@@ -66,7 +66,7 @@ export async function runCommand(
   process.chdir(directory)
   process.exitCode = 0
   try {
-    // Another query makes the program start anew.
+    // A new query makes Node load the module again, which runs the program.
     await import(`${main}?run=${runs++}`)
     return { status: process.exitCode, stdout: stdout.text, stderr: stderr.text }
   } finally {

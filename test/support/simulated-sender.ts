@@ -59,7 +59,7 @@ export interface Scene {
   /** Number of batches in a run. The next run begins `betweenMs` after all have arrived. */
   run?: number
   betweenMs?: number
-  /** The share of waits that end at once, because the system asks for more although it has no room. */
+  /** The share of waits for the network that end at once: the system says that it has room when it has none. */
   hasty?: number
   /** The factor by which the first encodings of an effort take longer, until their code is compiled. */
   cold?: number

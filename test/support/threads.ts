@@ -34,7 +34,7 @@ export async function joinWith(
 
 const exits = new WeakMap<Worker, Promise<void>>()
 
-/** Waits until a thread of such a list has ended, which may have happened before. */
+/** Waits until a thread in a list of `startedThreads` has ended; it may have ended already. */
 export const exitOf = (worker: Worker): Promise<void> => exits.get(worker) as Promise<void>
 
 /** Returns a list of the threads that are started from now on, until the test ends. */

@@ -49,7 +49,7 @@ export async function flood(
   while (!isOver) {
     const before = written
     await Promise.race([writing, sleep(1000)])
-    // Its event loop has turned meanwhile, even on a busy machine. If it would still read, less is sent.
+    // An answer shows that its event loop has turned. If it was only slow and would have read more, less is sent.
     for (let i = 0; i < 20 && !isOver; i++) await victim.answers()
     isOver ||= written === before
   }

@@ -31,8 +31,8 @@ export interface Found {
 /** Maximum number of messages of all connections that wait for their question or answer. */
 const WAITING_MAX = 1 << 16
 /**
- * Exchanges of a connection that are held back: if what joins them turns out to be a coincidence before
- * there are more, they are none.
+ * Number of exchanges of a connection that are held back at first: only with more of them is it certain
+ * that their ids did not match by chance.
  */
 const HELD_MAX = 16
 /** Questions whose ids are compared with that of a new one. */
@@ -48,8 +48,8 @@ const IDS_MAX = 16
  * Otherwise an answer belongs to the question with the same id, as long as no two open questions have
  * the same one and each answer has that of a question. If neither holds, nothing is joined.
  *
- * Each side's messages come in order, but an answer may come before its question: it waits then. Where
- * bytes are missing, it is the rule, because what follows them comes late; and the gap is told only
+ * Each side's messages come in order, but an answer may come before its question, and waits for it then.
+ * That is usual where bytes are missing: what follows them is passed on late, and the gap is reported only
  * after the other side's messages. So up to a gap the messages of both sides are complete, and counting
  * is right. After it, only this is certain: a REQ has one question at a time, if the recording has
  * shown no other order, and ids that do not repeat name one question each.

@@ -6,7 +6,7 @@
 
 /** Maximum number of characters, classes, repetitions and alternatives, after repetitions are written out. */
 const NODES_MAX = 200
-/** States and characters that are kept, before they are found again. */
+/** Maximum numbers of states and characters that are remembered: above them, all are forgotten. */
 const STATES_MAX = 1000
 const CHARACTERS_MAX = 10_000
 const ASCII = 128
@@ -266,7 +266,7 @@ function parsePattern(source: string): { expression: Expression; atoms: RegExp[]
       least === undefined
         ? (TIMES[text[0] as string] as [number, number])
         : [Number(least), comma ? Number(most || Number.POSITIVE_INFINITY) : Number(least)]
-    // Longer than any pattern may be, and quickly said.
+    // Too long for any pattern: refused before it is written out.
     if (min > NODES_MAX || (max > NODES_MAX && max < Number.POSITIVE_INFINITY))
       throw new SyntaxError(`a repetition may be of up to ${NODES_MAX} times; got ${text}`)
     return { type: "repeat", of, min, max }

@@ -3,7 +3,7 @@ import { type Backlog, type Output, Reassembly } from "./reassembly.js"
 import { type Address, formatAddress, portOf, type Segment, WINDOW_SCALE_MAX } from "./segment.js"
 import type { StreamSink, TcpConnection } from "./stream-sink.js"
 
-/** Segments that are not taken, and resets that are not believed. */
+/** Kinds of segments that are ignored, such as resets outside of the window. */
 export type Untaken =
   | "TCP after the end of its connection"
   | "TCP resets after which data followed"

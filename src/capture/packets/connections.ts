@@ -19,7 +19,7 @@ const LATE_PACKETS = 1024
 export interface Notices {
   /** There are too many connections. */
   crowded(): void
-  /** A segment is not taken. */
+  /** A segment is ignored. */
   unread(what: Untaken): void
   /** A server has answered with an RST. */
   refused(server: string): void

@@ -217,7 +217,7 @@ export class Layers {
     else this.#ethernet(at, end)
   }
 
-  /** An address of Ethernet may begin with the digit of an IP version, too. */
+  /** Returns whether this is a whole IP packet. An address of Ethernet may begin with the same digit. */
   #looksLikeIp(at: number, end: number): boolean {
     const ip = ipPayload(this.#bytes, at, end)
     return ip !== undefined && ip.start <= ip.end && ip.end <= end

@@ -12,7 +12,7 @@ import { segmentIn } from "./segment.js"
 import type { StreamSink, TcpConnection } from "./stream-sink.js"
 import { linkTypeName } from "./unread.js"
 
-/** What is counted apart, of each kind. */
+/** Maximum number of kinds of packets, and of servers, that are counted separately. */
 const COUNTED_MAX = 1000
 
 /** Reads the bytes of a capture, in one file or several, and passes on those of its TCP connections. */

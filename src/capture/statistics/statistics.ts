@@ -39,7 +39,7 @@ export interface StatisticsSummary {
    * by senders of an unknown type. "" is for messages that begin with no topic that is known.
    */
   topics: NamedTraffic[]
-  /** What is not in `topics` because there were too many: topics in it may have more, too. */
+  /** Traffic that is not in `topics`, because there were too many: some of it may belong to topics that are. */
   otherTopics: Traffic | undefined
   /** By size, small ones first. */
   sizes: SizeTraffic[]

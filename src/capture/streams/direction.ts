@@ -118,7 +118,7 @@ export class Direction implements Holder {
 
   #search: FrameSearch | undefined
   #searchOffset = 0
-  /** Whether it was reported before why frames have to be searched. */
+  /** Whether the reason for the search has been reported. */
   #searchIsTold = false
 
   #ended = false
@@ -163,7 +163,7 @@ export class Direction implements Holder {
     this.#find(this.#search, false)
   }
 
-  /** Takes note of missing bytes. If it `isTold` already why they are missing, they are not reported. */
+  /** Handles missing bytes. If `isTold`, the reason has been reported, and they are not. */
   gap(bytes: number, offset: number, time: Time, isTold = false): void {
     this.#lose(bytes, offset, time, isTold)
     this.#count(time)
@@ -234,7 +234,7 @@ export class Direction implements Holder {
     this.#count(undefined)
   }
 
-  /** Drops what is unfinished, because those of all connections take too much memory. */
+  /** Drops the unfinished message, command or search: all connections together take too much memory. */
   forget(time: Time): void {
     this.#counted = 0
     const max = `the unfinished messages of all connections take more than ${this.#unfinished.maxBytes} bytes`

@@ -67,7 +67,7 @@ export class MessageDecoder {
   #decoder: Decoder | undefined
   /** The dictionary from the options, until the peer ships one. */
   #given: Uint8Array | undefined
-  /** What parts say that are decompressed with it. */
+  /** The `dictionary` of parts that are decompressed with it. */
   #mark: CapturePart["dictionary"]
   #hasDictionary = false
 
@@ -76,7 +76,7 @@ export class MessageDecoder {
     this.#budgetBytes = budgetBytes
   }
 
-  /** Sets a dictionary that was not shipped, and what parts say that are decompressed with it. */
+  /** Sets a dictionary that was not shipped. Parts that are decompressed with it get `mark` as `dictionary`. */
   give(dictionary: Uint8Array, mark?: CapturePart["dictionary"]): void {
     this.#given = dictionary
     this.#mark = mark

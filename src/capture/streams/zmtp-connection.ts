@@ -61,7 +61,7 @@ export interface CaptureContext {
   ended(connection: ZmtpConnection): void
 }
 
-/** Takes the places in the file of what nobody else should see. Ranges are as in CaptureMessage. */
+/** Takes the places of secrets in the file. Ranges are as in CaptureMessage. */
 export interface Marks {
   secret(ranges: readonly number[]): void
   /** Bytes that are skipped unless they are read later: half of a command, perhaps. */
