@@ -1,4 +1,7 @@
-/** Draws charts as SVG, for light and dark pages. */
+/**
+ * Draws charts as SVG, for light and dark pages. With ECharts, the library that needs no browser, this file would
+ * have 40 lines less, but the packages 67 MB more, and axes would be marked at round numbers, not where it was measured.
+ */
 
 /**
  * @typedef {object} Series
