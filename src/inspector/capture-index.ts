@@ -194,8 +194,8 @@ export class CaptureIndex {
   }
 
   /**
-   * Returns the beginning of each part; for an error its code and message; for others their form, what
-   * they say, and a command's body.
+   * Returns the beginning of each part; for an error its code and message; for other rows their form,
+   * their text, and a command's body.
    */
   record(index: number): Uint8Array[] {
     return this.#records.get(this.#record.get(index))

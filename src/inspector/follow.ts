@@ -5,14 +5,14 @@ import type { Followed } from "./protocol.js"
 /** Milliseconds between checks for more bytes. */
 const POLL_MS = 100
 /**
- * A computer that wakes up may need some attempts, as do connections that others hold for a while. Nobody
- * answers when the program has been stopped. Each wait is twice as long as the one before: 6.3 s together.
+ * Failures in a row after which following ends. Some are normal after a computer wakes up, or while others
+ * hold all connections. Each wait is twice as long as the one before: 6.3 s together.
  */
 const ATTEMPTS = 7
 /** Bytes to read at once from a file that was chosen. */
 const READ_BYTES = 4 << 20
 
-/** Reads more from a place on, into `file`. Returns whether that is all that will ever come. */
+/** Appends to `file` the bytes that it lacks. Returns whether the recording has ended with them. */
 type ReadMore = (file: GrowingFile, signal: AbortSignal) => Promise<boolean>
 
 /** A reason to give up, for the user. */

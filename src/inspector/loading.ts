@@ -16,9 +16,9 @@ import { advance, type Stepped } from "./stepped.js"
 import { STEP_MILLISECONDS, View } from "./view.js"
 
 const STATE_MILLISECONDS = 100
-/** Milliseconds between charts, and between sortings, of what still grows. */
+/** While rows are added, charts are made, and rows sorted, at most once in this time. */
 const REPEAT_MILLISECONDS = 1000
-/** The same as a multiple of the time that one takes. */
+/** The same as a multiple of the time that making or sorting them takes. */
 const REPEAT_TIMES = 10
 
 /** The number of views of all captures so far. */
@@ -27,7 +27,7 @@ let views = 0
 export class Loading {
   readonly #capture: number
   readonly #files: readonly (Blob | GrowingFile)[]
-  /** The same without compression, once they are read. */
+  /** The files without gzip's compression; empty until they are read. */
   #unpacked: readonly Source[] = []
   /** The recording in progress that is followed, if it is one. */
   readonly #growing: GrowingFile | undefined
@@ -227,7 +227,7 @@ export class Loading {
     return this.#phase === "reading" || this.#phase === "live"
   }
 
-  /** Whether all of a recording in progress was read, as far as there is any. */
+  /** Whether everything that there is of a recording in progress has been read. */
   get #isUpToDate(): boolean {
     const { size, ended } = this.#growing ?? { size: 0, ended: true }
     return !ended && this.#first?.bytesRead === size
@@ -252,7 +252,7 @@ export class Loading {
     const end = performance.now() + STEP_MILLISECONDS
     for (const event of events) {
       const row = this.#index.add(event)
-      // A view that is up to date is spared another reading of the files.
+      // A view that is up to date tests the event now, or it would have to read the files again for it.
       if (!row || !this.#index.isCut(this.#index.rows - 1)) continue
       const left = end - performance.now()
       if (left <= 0) continue
@@ -283,7 +283,7 @@ export class Loading {
     else this.#reportSometimes()
   }
 
-  /** Whether there is more to do now than what is done beside the reading. */
+  /** Whether rows have to be tested, or sorting or charts are due. */
   get #hasWork(): boolean {
     const view = this.#view
     if (!view.complete) return true
@@ -313,7 +313,7 @@ export class Loading {
   }
 
   #showSorted(rows: Uint32Array): void {
-    // Only what was sorted before may be in use.
+    // Only a sorted view may change its order. One that was not sorted becomes another view.
     if (this.#sorted) this.#order++
     else this.#view.number = ++views
     this.#sorted = rows
@@ -338,7 +338,7 @@ export class Loading {
       this.#search = new ContentSearch(this.#view, this.#newReading())
     }
     const view = this.#view
-    // Files that changed may have less to search now.
+    // Files that have changed may end before the row: then what the index has of it is tested.
     if (!(await this.#search.step(first)) && this.#isOver) view.stepCut()
   }
 
@@ -395,17 +395,17 @@ class Repeated<Result> {
   #began = 0
   #milliseconds = 0
 
-  /** Makes it due. */
+  /** Forgets the last result, so that the work is due. */
   forget(): void {
     this.#view = undefined
   }
 
-  /** Whether a view has rows that it does not include yet. */
+  /** Returns whether a view has rows that the last result does not include. */
   isStale(view: View): boolean {
     return this.#work !== undefined || view !== this.#view || view.length !== this.#rows
   }
 
-  /** Whether it is to be done now: later if rows may still come, and it was done a short time ago. */
+  /** Returns whether to work now: unless rows are settled, not shortly after the last time. */
   isDue(view: View, isSettled: boolean): boolean {
     if (isSettled || this.#work || view !== this.#view) return this.isStale(view)
     const pause = Math.max(REPEAT_MILLISECONDS, REPEAT_TIMES * this.#milliseconds)

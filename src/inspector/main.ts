@@ -90,7 +90,7 @@ function show(newest: State): void {
   byId("live").title = newest.ending ?? ""
   setText(byId("cancel"), phase === "live" ? "Stop" : "Cancel")
   setText(byId("progress-text"), progressOf(newest))
-  // Nobody wants to hear every number of what goes on.
+  // Screen readers do not announce the numbers of a recording in progress, which change all the time.
   for (const id of ["progress-text", "matches"])
     byId(id).ariaLive = phase === "live" ? "off" : "polite"
   byId<HTMLProgressElement>("progress").value = newest.bytes ? newest.bytesRead / newest.bytes : 1
