@@ -11,7 +11,7 @@ import { finish, tellFailure } from "./lib/tally.mjs"
 
 /** @typedef {typeof import("../test/simulation/index.js")} Simulator */
 /** @typedef {import("../test/simulation/index.js").Code} Code */
-/** @typedef {{ file: string, code: Code, seeds: { from: number, to: number } | undefined, until: number, share: number, of: number, sound: Code | undefined, first: Int32Array }} Task */
+/** @typedef {{ file: string, code: Code, seeds: { from: number, to: number } | undefined, until: number, sound: Code | undefined, next: Int32Array, first: Int32Array }} Task */
 /** @typedef {{ runs: number, steps: number, messages: number, failed: { seed: number, rule: string, runs: number }[] }} Result */
 
 const usage = `usage: npm run simulate -- [--seconds N | --runs N] [--from SEED] [--seed SEED | --scenario FILE]
@@ -45,7 +45,7 @@ else {
 }
 
 /** @param {Simulator} simulator @param {Task} task @returns {Result} */
-function playMany(simulator, { code, seeds, until, share, of, sound, first }) {
+function playMany(simulator, { code, seeds, until, sound, next, first }) {
   Error.stackTraceLimit = 0 // stacks of expected errors would take most of the time
   simulator.catchRejections()
   const compiled = new simulator.Compiled(code)
@@ -53,7 +53,10 @@ function playMany(simulator, { code, seeds, until, share, of, sound, first }) {
   /** @type {Result} */
   const result = { runs: 0, steps: 0, messages: 0, failed: [] }
   const { from, to } = seeds ?? { from: 0, to: 0 }
-  for (let seed = from + share; seed < to && Date.now() < until; seed += of) {
+  while (Date.now() < until) {
+    // Each thread takes the next one, so that all of them end at the same time.
+    const seed = from + Atomics.add(next, 0, 1)
+    if (seed >= to) break
     // Another thread has found the mutation with a seed before this one.
     if (soundly && seed > Atomics.load(first, 0)) break
     const { failure, steps, messages } = simulator.play(simulator.makeScenario(seed), compiled)
@@ -71,14 +74,14 @@ function playMany(simulator, { code, seeds, until, share, of, sound, first }) {
   return result
 }
 
-/** Runs scenarios on all cores. @param {Omit<Task, "share" | "of" | "first">} task @returns {Promise<Result>} */
+/** Runs scenarios on all cores. @param {Omit<Task, "next" | "first">} task @returns {Promise<Result>} */
 async function playOnAll(task) {
-  const of = availableParallelism()
+  const next = new Int32Array(new SharedArrayBuffer(4))
   const first = new Int32Array(new SharedArrayBuffer(4)).fill(2 ** 31 - 1)
   const results = await Promise.all(
-    Array.from({ length: of }, (_, share) => {
+    Array.from({ length: availableParallelism() }, () => {
       const worker = new Worker(fileURLToPath(import.meta.url), {
-        workerData: { ...task, share, of, first },
+        workerData: { ...task, next, first },
         // Nearly all memory of a run is garbage when it ends.
         resourceLimits: { maxYoungGenerationSizeMb: 128 },
         argv: process.argv.slice(2),
@@ -92,7 +95,7 @@ async function playOnAll(task) {
     runs: results.reduce((sum, { runs }) => sum + runs, 0),
     steps: results.reduce((sum, { steps }) => sum + steps, 0),
     messages: results.reduce((sum, { messages }) => sum + messages, 0),
-    failed: results.flatMap(({ failed }) => failed),
+    failed: results.flatMap(({ failed }) => failed).sort((a, b) => a.seed - b.seed),
   }
 }
 
