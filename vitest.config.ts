@@ -4,7 +4,11 @@ import { defineConfig } from "vitest/config"
 import { curveWasm } from "./scripts/lib/curve-wasm.mjs"
 import { entries } from "./scripts/lib/entries.mjs"
 import { threadWorkerCode } from "./scripts/lib/thread-worker.mjs"
-import { sameEverywhere, sameOnThreads } from "./test/platforms/same-everywhere.mjs"
+import {
+  mostDependentOnNode,
+  sameEverywhere,
+  sameOnThreads,
+} from "./test/platforms/same-everywhere.mjs"
 
 // Tests import the package by its name and get what ships, loaded by Node itself: one instance,
 // whether they import it or a program that they start does.
@@ -83,10 +87,36 @@ const WITH_BOTH = [
 /** The tests that are run once more with connections on threads. */
 const onThreads = {
   // The bridge has no endpoints of sockets.
-  sockets: { include: ["**/*"], exclude: ["bridge", ...WITH_BOTH] },
+  sockets: { include: ["**/*"], exclude: ["bridge", "bridge-curve", ...WITH_BOTH] },
   differential: { include: ["**/*"], exclude: [] },
   interop: { include: ["pyomq", "rust"], exclude: [], fileParallelism: false },
 }
+
+const socketTests = (files: readonly string[]) =>
+  files.map((file) => `test/sockets/${file}.test.ts`)
+
+const scenarios = (...files: string[]) =>
+  files.map((file) => `test/differential/scenarios/${file}.test.ts`)
+
+/** Whether all scenarios run with plain peers and with CURVE, as in `npm run test:differential`. */
+const all = Boolean(process.env.DIFFERENTIAL_ALL)
+/**
+ * The scenarios that the gate runs with CURVE: about what is in boxes there, which are frames, commands and
+ * properties of peers, and about connections that begin and end. The others are about what sockets do with
+ * messages that are decrypted.
+ */
+const WITH_CURVE = [
+  "drafts",
+  "events",
+  "high-water-marks",
+  "lifecycle",
+  "messages",
+  "pairs",
+  "pub-sub",
+  "router",
+]
+
+const waiting = ["large-messages", "stuck-processes"].map((file) => `test/quiet/${file}.test.ts`)
 
 export default defineConfig({
   test: {
@@ -96,18 +126,24 @@ export default defineConfig({
       project("unit"),
       project("sockets"),
       // Other versions of Node. libzmq is the same binary in all of them.
-      project("sockets-platform", {
-        include: ["test/sockets/**/*.test.ts"],
-        exclude: sameEverywhere.map((file) => `test/sockets/${file}.test.ts`),
-        env: { WITHOUT_REFERENCE: "1" },
-      }),
-      project("sockets-platform-thread", {
-        include: ["test/sockets/**/*.test.ts"],
-        exclude: [...sameEverywhere, ...sameOnThreads, ...onThreads.sockets.exclude].map(
-          (file) => `test/sockets/${file}.test.ts`,
-        ),
-        env: { ZEROMQ_LZ4_THREAD: "1" },
-      }),
+      ...Object.entries({ platform: ["**/*"], between: mostDependentOnNode }).flatMap(
+        ([name, files]) => [
+          project(`sockets-${name}`, {
+            include: socketTests(files),
+            exclude: socketTests(sameEverywhere),
+            env: { WITHOUT_REFERENCE: "1" },
+          }),
+          project(`sockets-${name}-thread`, {
+            include: socketTests(files),
+            exclude: socketTests([
+              ...sameEverywhere,
+              ...sameOnThreads,
+              ...onThreads.sockets.exclude,
+            ]),
+            env: { ZEROMQ_LZ4_THREAD: "1" },
+          }),
+        ],
+      ),
       ...Object.entries(waysToSend).map(([name, options]) =>
         project(`sockets-with-${name}`, {
           include: MESSAGES.map((file) => `test/sockets/${file}.test.ts`),
@@ -119,17 +155,16 @@ export default defineConfig({
       // Sockets that accept plain peers, and meet such, are to do as tcp:// does as well.
       ...["binds", "connects"].map((side) =>
         project(`differential-plain-${side}`, {
-          include: ["test/differential/**/*.test.ts"],
+          include: scenarios("*"),
+          exclude: all ? [] : scenarios("raw-curve"),
           env: { DIFFERENTIAL_PLAIN: side },
         }),
       ),
       // With CURVE as without, whichever side is the server. Of raw peers, only those of raw-curve speak it.
       ...["binds", "connects"].map((server) =>
         project(`differential-curve-${server}`, {
-          include: ["test/differential/**/*.test.ts"],
-          exclude: ["curve", "raw-curve", "raw-peers", "security"].map(
-            (file) => `test/differential/scenarios/${file}.test.ts`,
-          ),
+          include: all ? scenarios("*") : scenarios(...WITH_CURVE),
+          exclude: scenarios("curve", "raw-curve", "raw-peers", "security"),
           env: { DIFFERENTIAL_CURVE: server },
         }),
       ),
@@ -156,8 +191,10 @@ export default defineConfig({
       project("platforms-exchange", { include: ["test/platforms/exchange.test.ts"] }),
       project("soak", { ...long, fileParallelism: false }),
       project("pressure", { ...long, fileParallelism: false }),
-      // What depends on the machine: time, memory, limits of the system. Each file runs alone.
-      project("quiet", { ...long, fileParallelism: false }),
+      // What depends on the machine: time, memory, limits of the system. Each file runs alone, except those
+      // that measure the memory of processes which mostly wait.
+      project("quiet", { ...long, exclude: waiting, fileParallelism: false }),
+      project("quiet-waiting", { ...long, include: waiting, fileParallelism: false }),
       project("interop", { fileParallelism: false }),
     ],
   },

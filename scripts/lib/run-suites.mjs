@@ -43,9 +43,9 @@ export async function runSuites(suites) {
 
   const loud = suites.filter(({ quiet, cores }) => !quiet && cores !== 0).map(({ name }) => name)
   await runSideBySide(
-    suites.map(({ name, suite, cores = 1, after = [], quiet }) => ({
+    suites.map(({ name, suite, after = [], quiet, cores = quiet ? Infinity : 1 }) => ({
       name,
-      cores: quiet ? Infinity : cores,
+      cores,
       after: quiet ? [...after, ...loud] : after,
       run: () => run(name, suite, cores === 0),
     })),

@@ -12,7 +12,7 @@ import { counts, succeeds, vitest } from "./suite.mjs"
  * @property {import("./suite.mjs").Suite} suite
  * @property {number} [cores]
  * @property {string[]} [after]  names of suites that have to end first
- * @property {boolean} [quiet]  whether it runs alone, after the others
+ * @property {boolean} [quiet]  whether it runs after all that are not, and alone unless it has `cores`
  */
 
 const own = (/** @type {string} */ name, /** @type {string[]} */ ...args) => [
@@ -38,19 +38,24 @@ const SIMULATED = [
  * @returns {GateSuite[]}
  */
 export function elsewhere(all) {
-  const [sockets, threads] = all
-    ? ["sockets", "sockets-thread"]
-    : ["sockets-platform", "sockets-platform-thread"]
   // Besides the oldest, in which the gate itself runs.
   const versions = /** @type {NodeVersion[]} */ (all ? ["22", "24", "26"] : ["24", "26"])
+  const sockets = (/** @type {NodeVersion} */ version) => {
+    if (all) return "sockets"
+    return version === versions.at(-1) ? "sockets-platform" : "sockets-between"
+  }
   const loaders = (/** @type {NodeVersion} */ version) => `loaders, Node ${version}`
   return [
     { name: "runtimes", suite: succeeds(own("prepare", "--runtimes")) },
     ...versions.flatMap((version, i) => [
-      { name: `sockets, Node ${version}`, suite: vitest(sockets, version), after: ["runtimes"] },
+      {
+        name: `sockets, Node ${version}`,
+        suite: vitest(sockets(version), version),
+        after: ["runtimes"],
+      },
       {
         name: `sockets, threads, Node ${version}`,
-        suite: vitest(threads, version),
+        suite: vitest(`${sockets(version)}-thread`, version),
         after: ["runtimes"],
       },
       {
@@ -65,6 +70,7 @@ export function elsewhere(all) {
       name: "sockets, Windows",
       suite: counts(own("windows-sockets", ...(all ? ["--every"] : []))),
       after: ["runtimes"],
+      cores: 2,
       quiet: true,
     },
     // Both use the same Wine prefix, and end all programs in it.
@@ -72,6 +78,7 @@ export function elsewhere(all) {
       name: "platforms, Windows",
       suite: vitest("platforms-exchange"),
       after: ["runtimes", "sockets, Windows"],
+      cores: 2,
       quiet: true,
     },
   ]
@@ -107,7 +114,8 @@ export const suites = [
   {
     name: "matrix",
     suite: succeeds(own("interop-matrix", "--check")),
-    after: ["interop", "interop, threads"],
+    after: ["interop"],
   },
+  { name: "quiet, waiting", suite: vitest("quiet-waiting"), cores: 0.5, quiet: true },
   { name: "quiet", suite: vitest("quiet"), quiet: true },
 ]

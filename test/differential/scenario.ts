@@ -7,6 +7,7 @@
  *   libzmq on those that connect; "connects" is the reverse.
  * - DIFFERENTIAL_CURVE=binds makes servers of CURVE of the sockets that bind, and clients of those that
  *   connect, over both transports; "connects" is the reverse.
+ * - DIFFERENTIAL_ALL=1 also runs what the gate leaves out with plain peers, with CURVE and with threads.
  * - DIFFERENTIAL_ORACLE=N runs each scenario N times over `tcp://` only, which must give the same
  *   observations each time.
  * - DIFFERENTIAL_SHOW=1 prints the observations over `tcp://`.

@@ -57,8 +57,25 @@ export const sameOnThreads = [
 ]
 
 /**
- * Other files whose tests are about the engine of JavaScript, which is the same on every system. The
- * gate does not run them on Windows.
+ * The files whose tests depend most on the version of Node: its sockets, its threads, and the end of its
+ * processes. The gate runs only these in the version between the oldest and the newest that it tests.
+ */
+export const mostDependentOnNode = [
+  "collection",
+  "context",
+  "endpoints",
+  "exit",
+  "permissions",
+  "reconnect",
+  "sockets",
+  "thread",
+  "thread-life",
+  "unwritten",
+]
+
+/**
+ * Other files that the gate does not run on Windows. Most of their tests are about the engine of JavaScript,
+ * which is the same on every system.
  */
 export const sameOnSystems = [
   "arguments",
@@ -67,7 +84,15 @@ export const sameOnSystems = [
   "diagnostics",
   "fake-timers",
   "mistakes",
+  // Queues, routing and timers.
+  "options",
+  // None of the tests can run there: see windows/left-out.mjs.
+  "pending-attempts",
   "polluted-prototype",
   "received-memory",
   "reload",
+  // What threads post to each other. thread-life starts and ends them there.
+  "thread",
+  // As with pending-attempts.
+  "thread-blocked",
 ]

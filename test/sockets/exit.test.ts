@@ -20,7 +20,7 @@ import {
 } from "../support/running-script.js"
 import { sleep } from "../support/sleep.js"
 import { anyPort, eventually, freePort, use } from "../support/sockets.js"
-import { lz4, type Transport, tcp, transports } from "../support/transports.js"
+import { lz4, type Transport, tcp, times, transports } from "../support/transports.js"
 import { handshake, message } from "../support/zmtp.js"
 
 const connected = "const push = new zmq.Push(); push.connect(argument.endpoint);"
@@ -450,7 +450,7 @@ test.each([
       + 'const pull = new zmq.Pull(); await pull.bind(' + JSON.stringify(argument.any) + ');'
       + 'const push = new zmq.Push({ linger: 0 }); push.connect(pull.lastEndpoint); await push.send("1"); await pull.receive();'
       + 'parentPort.postMessage("ready"); ' + ${JSON.stringify(doing)};
-    for (let i = 0; i < 20; i++) {
+    for (let i = 0; i < ${times(20, 8)}; i++) {
       const worker = new Worker(source, { eval: true });
       await new Promise((resolve) => worker.once("message", resolve));
       await worker.terminate() }

@@ -20,7 +20,7 @@ import { mixedProcesses } from "../support/mixed-process.mjs"
 import { type RawPeer, rawZmtpPeer } from "../support/raw-peer.js"
 import { anyPort, eventually, join, use } from "../support/sockets.js"
 import { noise } from "../support/threads.js"
-import { lz4, tcp } from "../support/transports.js"
+import { lz4, tcp, times } from "../support/transports.js"
 import { message } from "../support/zmtp.js"
 
 const PROCESSES = 10
@@ -32,7 +32,7 @@ const blocked = expect.objectContaining({
 })
 
 // Several tests, because a busy machine takes long to start so many processes.
-test.each([1, 2, 3, 4, 5, 6])(
+test.each(Array.from({ length: times(6, 1) }, (_, i) => i + 1))(
   `none of ${PROCESSES} processes aborts when it unbinds all endpoints of a receiving socket: %i`,
   async () => {
     expect(await mixedProcesses(PROCESSES)).toEqual([])

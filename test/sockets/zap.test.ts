@@ -7,6 +7,7 @@ import { type RawPeer, rawPeer } from "../support/raw-peer.js"
 import { Script } from "../support/running-script.js"
 import { runScript } from "../support/script.js"
 import { eventually, use } from "../support/sockets.js"
+import { isOnceMore } from "../support/transports.js"
 import { concat } from "../support/wire.js"
 import { COMMAND, commandName, frame, greeting, parseStream } from "../support/zmtp.js"
 
@@ -57,7 +58,9 @@ async function comesIn(context: Context, pull: Pull): Promise<void> {
   push.close()
 }
 
-describe.each([{ thread: false }, { thread: true }])("with %o", (options) => {
+// Not once more where all connections are on threads.
+const settings = isOnceMore ? [] : [{ thread: false }, { thread: true }]
+describe.each(settings)("with %o", (options) => {
   test(`${MANY} peers that wait for a handler do not use up the program's sockets, and are accepted in the end`, async () => {
     // In a separate process, which must not end.
     const script = new Script(

@@ -27,12 +27,19 @@ export const lz4: Transport = {
   options: given ? JSON.parse(given) : {},
 }
 
+/** Whether the suite only runs once more: with other settings, in another version of Node, or on Windows. */
+export const isOnceMore: boolean = Boolean(
+  given || process.env.ZEROMQ_LZ4_THREAD || process.env.WITHOUT_REFERENCE,
+)
+
 /**
- * For tests of behaviour that the transport must not change. Where a suite only runs once more, with
- * other settings of lz4+tcp:// or in another version of Node, the reference was checked the first time.
+ * For tests of behaviour that the transport must not change. Where a suite only runs once more, the reference
+ * was checked the first time.
  */
-export const transports: readonly Transport[] =
-  given || process.env.ZEROMQ_LZ4_THREAD || process.env.WITHOUT_REFERENCE ? [lz4] : [tcp, lz4]
+export const transports: readonly Transport[] = isOnceMore ? [lz4] : [tcp, lz4]
+
+/** Returns how many cases or attempts a test has: `less` where it has run before. */
+export const times = (usual: number, less: number): number => (isOnceMore ? less : usual)
 
 /** For tests of the contents of messages. */
 export const encodings: readonly Transport[] = [
