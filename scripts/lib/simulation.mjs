@@ -128,7 +128,7 @@ const VIEWS = [
     get chunks() { return self.#pending?.length ?? 0 },
     get commands() { return [...(self.#pending ?? [])].filter((item) => !(item instanceof Chunk)).length },
     get hasChanges() { return self.#hasChanges },
-    get batched() { return self.packer.count },
+    get batched() { return self.#batched },
     get highWaterMark() { return self.#credit.highWaterMark },
     get conflates() { return self.conflates },
   }))(this)`,

@@ -144,13 +144,16 @@ export class Pump implements TranscoderSink {
   #run(transcode: () => void): void {
     if (this.#stopped) return
     const meter = this.#meter
-    if (meter) {
+    const effort = meter?.next()
+    const begunAt = clockMs()
+    if (effort !== undefined) {
       this.#encoded = { plainBytes: 0, wireBytes: 0, writeMs: 0 }
-      this.#transcoder.effort = meter.next()
+      this.#transcoder.effort = effort
     }
     try {
       transcode()
-      meter?.encoded(this.#encoded.plainBytes, this.#encoded.wireBytes, this.#encoded.writeMs)
+      const { plainBytes, wireBytes, writeMs } = this.#encoded
+      if (effort !== undefined) meter?.encoded(effort, plainBytes, wireBytes, begunAt + writeMs)
     } catch (error) {
       this.stop()
       this.#handlers.failed(this.#transcoder, error as Error)

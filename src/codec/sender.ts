@@ -179,8 +179,8 @@ export class Sender {
   ): Chunk {
     if (packing === "frames") return framesChunk(this.#builder, frames, message)
     const arenas = packing === "arenas"
-    this.#useArenas(arenas)
-    this.#useEffort(effort)
+    if (arenas !== this.#arenas) this.#useArenas(arenas)
+    if (effort !== this.#effort) this.#useEffort(effort)
     const instance = this.#instance
     const handle = this.#handle
     const messages = instance.wide(handle, 0)
@@ -215,13 +215,11 @@ export class Sender {
   }
 
   #useArenas(arenas: boolean): void {
-    if (arenas === this.#arenas) return
     this.#instance.exports.zl_sending_arenas(this.#handle, arenas ? 1 : 0)
     this.#arenas = arenas
   }
 
   #useEffort(effort: number): void {
-    if (effort === this.#effort) return
     this.#transcoder.effort = effort
     this.#effort = effort
   }
@@ -301,6 +299,10 @@ export class Sender {
 
   /** Gathers frames. Parts that are too large, or are sent plain, are handled separately. */
   #gatherFrames(frames: Uint8Array, stay: boolean): void {
+    if (frames.length <= BYPASS_MIN_BYTES) {
+      this.#gather(frames)
+      return
+    }
     // Searching many small frames would take longer than transcoding them.
     let left = frames.length > this.#instance.partMax ? Number.POSITIVE_INFINITY : BYPASS_FRAMES
     let from = 0

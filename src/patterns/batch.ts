@@ -169,7 +169,7 @@ export class Batch implements PlainMessages {
       this.seal()
       this.#memory.close(this.length)
     }
-    this.#giveBack()
+    if (this.#slab) this.#giveBack(this.#slab)
     this.length = 0
   }
 
@@ -177,13 +177,13 @@ export class Batch implements PlainMessages {
     const size = Math.max(bytes, Math.min(2 * this.#buffer.length, this.maxBytes))
     const larger = size === BATCH_BYTES ? buffers.take() : buffers.make(size)
     larger.bytes.set(this.#buffer.subarray(0, this.length))
-    this.#giveBack()
+    if (this.#slab) this.#giveBack(this.#slab)
     this.#slab = larger
     this.#buffer = larger.bytes
   }
 
-  #giveBack(): void {
-    this.#slab?.slabs.emptied(this.#slab)
+  #giveBack(slab: Slab): void {
+    slab.slabs.emptied(slab)
     this.#slab = undefined
   }
 }

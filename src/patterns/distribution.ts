@@ -1,5 +1,6 @@
 import type { Chunk, Packing } from "../codec/chunk.js"
 import { TRAINED_MAX } from "../codec/dictionary-groups.js"
+import { clockMs } from "../codec/runtime.js"
 import { throwLater } from "../transport/throw-later.js"
 import type {
   Command,
@@ -12,7 +13,6 @@ import { BATCH_BYTES, Batch, plainLength, SHARED_BATCH_BYTES } from "./batch.js"
 import { type Flushable, flushSoon, Rest } from "./flusher.js"
 import type { Message } from "./message.js"
 import type { SharedBatch } from "./outbound.js"
-import type { Packer } from "./packer.js"
 import type { Pipe } from "./pipe.js"
 import { PipeArray } from "./pipe-array.js"
 
@@ -210,11 +210,10 @@ export class Distribution implements Flushable, SharedBatch {
     let below = Number.POSITIVE_INFINITY
     let last: MessageEncoder | undefined
     let effort: number | undefined
-    for (const { packer, connection } of this.#shared) {
-      const { peerEncoder: encoder, peerPacking } = packer
+    for (const { peerEncoder: encoder, packing, connection } of this.#shared) {
       if (encoder !== last) effort = connection?.encoding?.nextEffort(this.#shared)
       last = encoder
-      below = Math.min(below, encoder.plainBelow(peerPacking, effort))
+      below = Math.min(below, encoder.plainBelow(connection && packing, effort))
     }
     return below
   }
@@ -253,10 +252,12 @@ export class Distribution implements Flushable, SharedBatch {
       const isChosen = efforts.has(encoder)
       if (!isChosen)
         efforts.set(encoder, encoding?.nextEffort(membersWith(encoder, groups), encoder))
+      const effort = efforts.get(encoder)
+      const begunAt = clockMs()
       const chunk = isPlain
         ? batch.takeChunk()
-        : encode(encoder, packing, efforts.get(encoder), frames, message, batch, errors)
-      if (chunk && !isChosen) encoding?.encoded(chunk)
+        : encode(encoder, packing, effort, frames, message, batch, errors)
+      if (chunk && !isChosen) encoding?.encoded(chunk, effort as number, begunAt)
       const flushed = messages - (chunk?.messages ?? 0)
       chunk?.share(members.length)
       for (const pipe of members) {
@@ -307,8 +308,8 @@ interface Group {
 
 /** Returns one group, for messages that are the same for all encoders and packings. */
 function groupOfAll(members: Pipe[]): Group {
-  const [{ packer }] = members as [Pipe]
-  return { encoder: packer.encoder, packing: packer.packing, members }
+  const [{ encoder, packing }] = members as [Pipe]
+  return { encoder, packing, members }
 }
 
 /**
@@ -318,7 +319,7 @@ function groupOfAll(members: Pipe[]): Group {
  */
 function groupsOf(pipes: Pipe[]): Group[] {
   const groups = groupBy(({ peerEncoder }) => peerEncoder, pipes)
-  const trained = groups.filter((group) => group.encoder !== group.members[0]?.packer.encoder)
+  const trained = groups.filter((group) => group.encoder !== group.members[0]?.encoder)
   if (trained.length <= TRAINED_MAX) return groups
   trained.sort((a, b) => b.members.length - a.members.length)
   const used = new Set(trained.slice(0, TRAINED_MAX).map(({ encoder }) => encoder))
@@ -328,14 +329,14 @@ function groupsOf(pipes: Pipe[]): Group[] {
   )
 }
 
-function groupBy(encoderOf: (packer: Packer) => MessageEncoder, pipes: Pipe[]): Group[] {
+function groupBy(encoderOf: (pipe: Pipe) => MessageEncoder, pipes: Pipe[]): Group[] {
   const inParts = new Map<MessageEncoder, Group>()
   const inArenas = new Map<MessageEncoder, Group>()
   const inFrames = new Map<MessageEncoder, Group>()
   const byPacking = { parts: inParts, arenas: inArenas, frames: inFrames }
   for (const pipe of pipes) {
-    const encoder = encoderOf(pipe.packer)
-    const { packing } = pipe.packer
+    const encoder = encoderOf(pipe)
+    const { packing } = pipe
     const groups = byPacking[packing]
     const group = groups.get(encoder)
     if (group) group.members.push(pipe)
@@ -353,12 +354,12 @@ function membersWith(encoder: MessageEncoder, groups: readonly Group[]): Pipe[] 
 /** Trains dictionaries on messages, for the connections of each endpoint. */
 function sample(pipes: Pipe[], frames: Uint8Array, message: Message | undefined): void {
   const byEndpoint = new Map<MessageEncoder, Encoding[]>()
-  for (const { packer, connection } of pipes) {
+  for (const { encoder, connection } of pipes) {
     const encoding = connection?.encoding
     if (!encoding?.trains) continue
-    const encodings = byEndpoint.get(packer.encoder)
+    const encodings = byEndpoint.get(encoder)
     if (encodings) encodings.push(encoding)
-    else byEndpoint.set(packer.encoder, [encoding])
+    else byEndpoint.set(encoder, [encoding])
   }
   for (const encodings of byEndpoint.values()) encodings[0]?.sampled(encodings, frames, message)
 }

@@ -24,6 +24,11 @@ export class FlushWaiters {
     this.#credit = credit
   }
 
+  /** Number of callers, with those that have stopped waiting. */
+  get length(): number {
+    return this.#waiting.length
+  }
+
   get isEmpty(): boolean {
     return this.#waiting.every(({ waiter }) => waiter.isOver)
   }
@@ -38,7 +43,6 @@ export class FlushWaiters {
    * connection they were dropped.
    */
   check(connection: Pick<PeerConnection, "flush"> | undefined): void {
-    if (this.#waiting.length === 0) return
     const waiting = this.#waiting
     this.#waiting = []
     for (const one of waiting) {

@@ -65,21 +65,20 @@ export interface Flushable {
 }
 
 let waiting: Flushable[] = []
-let isTickDue = false
-let isTurnDue = false
-let isTimerDue = false
+/** What is scheduled: the end of the current burst, a turn of the event loop, a timer. */
+const due = { tick: false, turn: false, timer: false }
 
 /** Schedules one flush, for when the current burst has ended and the rest is over. */
 export function flushSoon(flushable: Flushable): void {
   waiting.push(flushable)
-  pollSoon()
+  if (!due.tick) pollSoon()
 }
 
 /** Checks at the end of the current burst whether a scheduled queue has become urgent. */
 export function pollSoon(): void {
-  if (isTickDue) return
-  isTickDue = true
-  nextTick(atTick)
+  if (due.tick) return
+  due.tick = true
+  nextTick(flushRested, "tick")
 }
 
 /** Flushes every scheduled queue at once, because the process is about to exit. */
@@ -87,30 +86,16 @@ export function flushAll(): void {
   flushThose(Number.POSITIVE_INFINITY)
 }
 
-function atTick(): void {
-  isTickDue = false
-  flushRested()
-}
-
-function atTurn(): void {
-  isTurnDue = false
-  flushRested()
-}
-
-function atTimer(): void {
-  isTimerDue = false
-  flushRested()
-}
-
 /** Flushes the queues whose rest is over, and keeps the process alive until the others are flushed. */
-function flushRested(): void {
+function flushRested(at: keyof typeof due): void {
+  due[at] = false
   const restMs = flushThose(0)
-  if (restMs >= TIMER_MS && !isTimerDue) {
-    isTimerDue = true
-    setTimeout(atTimer, TIMER_MS)
-  } else if (restMs > 0 && restMs < TIMER_MS && !isTurnDue) {
-    isTurnDue = true
-    setImmediate(atTurn)
+  if (restMs >= TIMER_MS && !due.timer) {
+    due.timer = true
+    setTimeout(flushRested, TIMER_MS, "timer")
+  } else if (restMs > 0 && restMs < TIMER_MS && !due.turn) {
+    due.turn = true
+    setImmediate(flushRested, "turn")
   }
 }
 

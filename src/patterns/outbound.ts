@@ -1,5 +1,6 @@
-import { Chunk } from "../codec/chunk.js"
-import { clearTimeout, setTimeout } from "../codec/runtime.js"
+import { Chunk, type Packing } from "../codec/chunk.js"
+import { clearTimeout, clockMs, setTimeout } from "../codec/runtime.js"
+import { REFERRED_MIN_BYTES } from "../codec/sender.js"
 import { throwLater } from "../transport/throw-later.js"
 import type {
   Command,
@@ -8,11 +9,10 @@ import type {
   PendingWrite,
   Waiting,
 } from "../transport/transport.js"
-import { BATCH_BYTES, plainLength } from "./batch.js"
+import { areBelow, BATCH_BYTES, Batch, plainLength } from "./batch.js"
 import { type FlushWaiter, FlushWaiters } from "./flush-waiters.js"
 import { type Flushable, flushSoon, pollSoon, Rest } from "./flusher.js"
 import type { Message } from "./message.js"
-import { Packer, type PackerConnection } from "./packer.js"
 import { PendingWrites } from "./pending-writes.js"
 import { SendCredit } from "./send-credit.js"
 import { SubscriptionChanges } from "./subscription-changes.js"
@@ -23,12 +23,20 @@ const RETRY_MS = 100
 /** Number of queued items from which on only changes of subscriptions are kept, apart from the queue. */
 const IN_ORDER_MAX = 1000
 
+/**
+ * The largest message that is copied into a batch, in bytes. Larger ones are encoded at once, directly
+ * from the caller's memory. Plain messages have a limit of their own.
+ */
+const COPIED_MAX_BYTES = 8192
+const PLAIN_COPIED_MAX_BYTES = 32 * 1024
+const NO_FRAMES = new Uint8Array(0)
+
 /** The members of a connection that an outbound queue uses. */
-export type OutboundConnection = PackerConnection &
-  Pick<
-    PeerConnection,
-    "blocked" | "peerTakesCommands" | "waiting" | "write" | "sendCommand" | "waitToSend" | "flush"
-  >
+export type OutboundConnection = Pick<
+  PeerConnection,
+  | ("packing" | "encoding" | "sharing" | "blocked" | "peerTakesCommands" | "waiting")
+  | ("write" | "sendCommand" | "waitToSend" | "flush")
+>
 
 /** An open batch of messages that several queues share and that will be encoded once for all of them. */
 export interface SharedBatch {
@@ -41,13 +49,20 @@ export interface SharedBatch {
  * which are an open batch and what was encoded before it. Limits them to a high-water mark.
  */
 export abstract class Outbound implements Flushable {
-  readonly packer: Packer
+  /** The encoder of the endpoint. */
+  readonly encoder: MessageEncoder
   /** The open batch of a distribution that has messages for this queue. */
   shared: SharedBatch | undefined
   /** Whether only the latest message is kept. */
   readonly conflates: boolean
   readonly rest: Rest = new Rest()
   #connection: OutboundConnection | undefined
+  /** How the current peer, or the latest one, reads messages. */
+  #packing: Packing
+  /** The messages that are not encoded yet; undefined if there are none. */
+  #batch: Batch | undefined
+  /** The effort that the connection chose when it opened the batch. */
+  #effort: number | undefined
   readonly #credit: SendCredit
   readonly #flushes: FlushWaiters
   #dropped = 0
@@ -62,7 +77,8 @@ export abstract class Outbound implements Flushable {
   #retry: NodeJS.Timeout | undefined
 
   constructor(encoder: MessageEncoder, highWaterMark: number, conflates: boolean) {
-    this.packer = new Packer(encoder)
+    this.encoder = encoder
+    this.#packing = encoder.packing
     this.conflates = conflates
     this.#credit = new SendCredit(conflates ? 0 : highWaterMark)
     this.#flushes = new FlushWaiters(this.#credit)
@@ -91,11 +107,13 @@ export abstract class Outbound implements Flushable {
    * for the next one.
    */
   protected attach(connection: OutboundConnection): void {
-    if (!this.packer.canSwitchTo(connection)) {
+    const { packing } = connection
+    // The batch may hold messages in wire form, which a peer that reads frames cannot read.
+    if (packing === "frames" && this.#packing !== "frames") {
       this.shared?.seal()
       this.#encode()
     }
-    this.packer.attach(connection)
+    this.#packing = packing
     this.#connection = connection
   }
 
@@ -105,7 +123,7 @@ export abstract class Outbound implements Flushable {
    */
   protected detach(pending: readonly PendingWrite[] = []): void {
     this.#connection = undefined
-    this.packer.detach()
+    this.#effort = undefined
     if (pending.length === 0) return
     if (this.conflates && !this.isEmpty) {
       for (const item of pending) if (item instanceof Chunk) item.release()
@@ -116,20 +134,30 @@ export abstract class Outbound implements Flushable {
     this.#pending.putBack(pending)
   }
 
+  /** The packing for the current peer, or the latest one. */
+  get packing(): Packing {
+    return this.#packing
+  }
+
+  /** The encoder for the current peer, which may have a dictionary of its own. */
+  get peerEncoder(): MessageEncoder {
+    return this.#connection?.encoding?.sender ?? this.encoder
+  }
+
   // -- Room ------------------------------------------------------------------------
 
   /** Returns whether the high-water mark leaves room. */
   checkHwm(): boolean {
-    return this.#credit.checkHwm()
+    return this.#credit.hasRoom
   }
 
   /** Flushes if the pipe is full, and returns whether there is room. If not, `writeActivated` will follow. */
   hasRoom(): boolean {
-    if (this.#credit.checkHwm()) return true
+    if (this.#credit.hasRoom) return true
     // The network may have room: the messages may only be waiting for the end of the burst.
     this.shared?.seal()
     this.#flushNow()
-    if (this.#credit.checkHwm()) return true
+    if (this.#credit.hasRoom) return true
     this.#credit.want()
     this.#connection?.waitToSend?.()
     return false
@@ -154,7 +182,7 @@ export abstract class Outbound implements Flushable {
   }
 
   #checkWriteActive(): void {
-    if (this.#credit.regain()) this.writeActivated()
+    if (this.#credit.isWanted && this.#credit.regain()) this.writeActivated()
   }
 
   /** Accepts no more messages. Those in the queue are still written. */
@@ -177,7 +205,7 @@ export abstract class Outbound implements Flushable {
   /** The messages that were accepted but not yet written, wherever they are queued; commands do not count. */
   get waiting(): Waiting {
     const total = { messages: 0, bytes: 0 }
-    for (const place of [this.#pending, this.packer, this.shared, this.#connection]) {
+    for (const place of [this.#pending, this.#batch, this.shared, this.#connection]) {
       if (!place) continue
       const { messages, bytes } = place.waiting
       total.messages += messages
@@ -188,7 +216,12 @@ export abstract class Outbound implements Flushable {
 
   /** Whether nothing is queued, apart from a shared batch. */
   protected get isEmpty(): boolean {
-    return this.packer.isEmpty && (this.#pending?.length ?? 0) === 0 && !this.#hasChanges
+    return this.#batched === 0 && (this.#pending?.length ?? 0) === 0 && !this.#hasChanges
+  }
+
+  /** Number of messages in the batch, with those that another thread has already sent. */
+  get #batched(): number {
+    return this.#batch?.count ?? 0
   }
 
   get #hasChanges(): boolean {
@@ -211,29 +244,52 @@ export abstract class Outbound implements Flushable {
    * queued.
    */
   write(message: Message): boolean {
-    if (!this.checkWrite()) return false
+    if (!this.#credit.accepts && !this.checkWrite()) return false
     this.shared?.seal()
     const bytes = plainLength(message)
     if (this.conflates) this.drop()
-    else if (this.packer.isLarge(message, bytes)) {
-      if (this.#isBlocked && this.packer.mayWait(message)) {
-        this.#encode()
-        this.#enqueue(this.packer.frame(message))
-      } else this.#encode(message)
-      this.#credit.written++
-      if (this.#queuedBytes >= BATCH_BYTES) this.#flushNow()
-      else this.#flushLater()
+    else if (bytes > COPIED_MAX_BYTES && this.#isLarge(message, bytes)) {
+      this.#writeLarge(message)
       return true
-    } else if (this.packer.isFull(bytes)) {
+    } else if (this.#batch && this.#batch.length + bytes > this.#batch.maxBytes) {
       this.#encode()
       this.#flushNow()
     }
-    // A conflated message must not leave early: the next one may replace it.
-    if (this.packer.isEmpty) this.packer.open(!this.conflates && this.isFree)
-    this.packer.append(message, bytes)
+    this.#batch ??= this.#openBatch()
+    this.#batch.append(message, bytes)
     this.#credit.written++
     this.#flushLater()
     return true
+  }
+
+  /** Returns whether a message of `bytes` is encoded at once, without a copy in the batch. */
+  #isLarge(message: Message, bytes: number): boolean {
+    return bytes > PLAIN_COPIED_MAX_BYTES || !areBelow(message, this.#plainBelow())
+  }
+
+  #writeLarge(message: Message): void {
+    // Parts of a message that has to wait stay where they are, to be encoded later.
+    if (this.#isBlocked && !areBelow(message, REFERRED_MIN_BYTES)) {
+      this.#encode()
+      this.#enqueue(this.encoder.frame(message))
+    } else this.#encode(message)
+    this.#credit.written++
+    if (this.#queuedBytes >= BATCH_BYTES) this.#flushNow()
+    else this.#flushLater()
+  }
+
+  #openBatch(): Batch {
+    // A conflated message must not leave early, because the next one may replace it; nor may any other
+    // overtake what is queued.
+    const connection = !this.conflates && this.isFree ? this.#connection : undefined
+    const memory = connection?.sharing?.openMemory([connection])
+    return new Batch(this.#plainBelow(), BATCH_BYTES, memory)
+  }
+
+  /** Chooses the effort of the next encoding, and returns the size below which it leaves parts plain. */
+  #plainBelow(): number {
+    this.#effort = this.#connection?.encoding?.nextEffort()
+    return this.peerEncoder.plainBelow(this.#connection && this.#packing, this.#effort)
   }
 
   /**
@@ -261,7 +317,7 @@ export abstract class Outbound implements Flushable {
   protected drop(): void {
     this.#pending?.clear()
     this.#changes?.clear()
-    this.packer.drop()
+    this.#dropBatch()
     this.#credit.sent = this.#credit.written
     this.#checkFlushes()
   }
@@ -326,17 +382,79 @@ export abstract class Outbound implements Flushable {
 
   /** Encodes the batch, with `message` after it, and queues the chunk. */
   #encode(message?: Message): void {
-    if (message === undefined && this.packer.isEmpty) return
+    if (message === undefined && this.#batched === 0) return
     const chunk = this.#pack(message)
     if (chunk) this.#enqueue(chunk)
   }
 
+  /**
+   * Encodes the batch and `message` after it, without the messages that another thread has already
+   * sent. Returns undefined if none is left.
+   *
+   * @throws Error of the encoder. The batch stays then.
+   */
   #pack(message?: Message): Chunk | undefined {
-    const messages = this.packer.count + (message ? 1 : 0)
-    const chunk = this.packer.encode(message)
-    // The other thread has already sent the rest.
+    const batch = this.#batch
+    const encoding = this.#connection?.encoding
+    const frames = batch?.seal() ?? NO_FRAMES
+    const messages = this.#batched + (message ? 1 : 0)
+    const effort = this.#effort ?? encoding?.nextEffort()
+    const begunAt = encoding ? clockMs() : 0
+    let chunk: Chunk | undefined
+    if (frames.length > 0 || message) {
+      chunk = this.peerEncoder.encode(frames, message, batch, this.#packing, effort)
+      if (encoding?.trains) encoding.sampled([encoding], frames, message)
+    } else if (batch && batch.messages > 0) chunk = batch.takeChunk()
+    if (chunk) encoding?.encoded(chunk, effort as number, begunAt)
+    this.#dropBatch()
     this.#credit.sent += messages - (chunk?.messages ?? 0)
     return chunk
+  }
+
+  #dropBatch(): void {
+    this.#batch?.release()
+    this.#batch = undefined
+    this.#effort = undefined
+  }
+
+  /** Encodes a subscription as a message, for a peer that speaks ZMTP 3.0. */
+  #encodeSubscription({ name, data }: Command): Chunk {
+    const message = Buffer.alloc(1 + data.length)
+    message[0] = name === "SUBSCRIBE" ? 1 : 0
+    message.set(data, 1)
+    const packing = this.#packing === "arenas" ? "parts" : this.#packing
+    return this.encoder.encode(NO_FRAMES, [message], undefined, packing)
+  }
+
+  /**
+   * Takes the next item of the queue, encoded again if the current peer needs that, or joined with
+   * the chunks that follow it in memory.
+   *
+   * @throws Error of the encoder. The item stays queued then.
+   */
+  #take(pending: PendingWrites): PendingWrite {
+    const first = pending.first()
+    if (!(first instanceof Chunk) || first.detached || !this.#mustRepack(first))
+      return pending.takeJoined(this.#packing)
+    const encoding = this.#connection?.encoding
+    const isFirst = first.packing === "frames" // others were measured when they were encoded first
+    const effort = encoding?.nextEffort()
+    const begunAt = clockMs()
+    const repacked = this.peerEncoder.repack(first, this.#packing, effort)
+    if (isFirst) encoding?.encoded(repacked, effort as number, begunAt)
+    pending.shift()
+    return repacked
+  }
+
+  /**
+   * Returns whether a chunk must be encoded again: it was packed for another kind of peer, or with
+   * the dictionary of another connection, or is in memory that the connection does not see.
+   */
+  #mustRepack(chunk: Chunk): boolean {
+    const { dictionary } = chunk
+    const encoder = this.peerEncoder
+    const isForeign = dictionary !== undefined && dictionary !== encoder.dictionaryFrame
+    return isForeign || !chunk.fits(this.#packing) || !encoder.accepts(chunk)
   }
 
   #enqueue(item: PendingWrite): void {
@@ -404,7 +522,7 @@ export abstract class Outbound implements Flushable {
       }
     }
     this.#queuedBytes = 0
-    if (!this.packer.isEmpty) {
+    if (this.#batched > 0) {
       let chunk: Chunk | undefined
       try {
         chunk = this.#pack()
@@ -429,7 +547,7 @@ export abstract class Outbound implements Flushable {
   /** Takes the next item, or returns undefined if encoding it again failed and it stays queued. */
   #next(pending: PendingWrites): PendingWrite | undefined {
     try {
-      return pending.take(this.packer)
+      return this.#take(pending)
     } catch (error) {
       this.#retryLater(error)
       return undefined
@@ -455,11 +573,11 @@ export abstract class Outbound implements Flushable {
     const { name, data } = item
     if (connection.peerTakesCommands || name === "JOIN" || name === "LEAVE")
       connection.sendCommand(name, data)
-    else connection.write(this.packer.encodeSubscription(item))
+    else connection.write(this.#encodeSubscription(item))
   }
 
   #checkFlushes(): void {
-    if (!this.#hasChanges) this.#flushes.check(this.#connection)
+    if (this.#flushes.length > 0 && !this.#hasChanges) this.#flushes.check(this.#connection)
   }
 
   /** Notifies `waiter` when all messages sent so far have been written, or never will be. */
@@ -490,7 +608,7 @@ export abstract class Outbound implements Flushable {
         pending.shift()
         this.#credit.sent += first.messages
         first.release()
-      } else this.#writeItem(connection, pending.take(this.packer))
+      } else this.#writeItem(connection, this.#take(pending))
     }
     while (connection && this.#hasChanges) this.#writeChange(connection)
   }
@@ -506,8 +624,7 @@ export abstract class Outbound implements Flushable {
     this.#encode()
     const frames: Uint8Array[] = []
     for (let item = this.#pending?.shift(); item; item = this.#pending?.shift())
-      if (item instanceof Chunk && !item.detached)
-        frames.push(this.packer.encoder.plainFrames(item))
+      if (item instanceof Chunk && !item.detached) frames.push(this.encoder.plainFrames(item))
     return frames
   }
 }

@@ -1,7 +1,6 @@
 import { Chunk, type Packing } from "../codec/chunk.js"
 import { Queue } from "../transport/queue.js"
 import type { PendingWrite, Waiting } from "../transport/transport.js"
-import type { Packer } from "./packer.js"
 
 /** The waiting chunks are checked for copying each time that `1 / COPY_SHARE` of them are new. */
 const COPY_SHARE = 8
@@ -46,23 +45,8 @@ export class PendingWrites extends Queue<PendingWrite> {
     if (this.#changes * COPY_SHARE >= this.length) this.#copy()
   }
 
-  /**
-   * Takes the next item, encoded again if the current peer needs that, or joined with the chunks
-   * that follow it in memory.
-   *
-   * @throws Error of the encoder. The item stays queued then.
-   */
-  take(packer: Packer): PendingWrite {
-    const first = this.first() as PendingWrite
-    if (first instanceof Chunk && !first.detached && packer.mustRepack(first)) {
-      const repacked = packer.repack(first)
-      this.shift()
-      return repacked
-    }
-    return this.#takeJoined(packer.packing)
-  }
-
-  #takeJoined(packing: Packing): PendingWrite {
+  /** Takes the next item, joined with the chunks that follow it in memory. */
+  takeJoined(packing: Packing): PendingWrite {
     let item = this.shift() as PendingWrite
     while (item instanceof Chunk) {
       const next = this.first()

@@ -26,10 +26,15 @@ export class SendCredit {
     this.highWaterMark = highWaterMark
   }
 
-  /** Returns whether the high-water mark leaves room. */
-  checkHwm(): boolean {
+  /** Whether the high-water mark leaves room. */
+  get hasRoom(): boolean {
     const max = this.highWaterMark
     return max <= 0 || counted(max, this.written - this.sent, this.sent) < max
+  }
+
+  /** Whether a message is accepted now. */
+  get accepts(): boolean {
+    return !this.isRefusing && this.hasRoom
   }
 
   /** Whether messages are refused, whatever the high-water mark says. */
@@ -58,7 +63,7 @@ export class SendCredit {
 
   /** Returns whether a sender was waiting for room and there is some now. */
   regain(): boolean {
-    if (!this.isWanted || !this.checkHwm()) return false
+    if (!this.isWanted || !this.hasRoom) return false
     this.#room = "free"
     return true
   }

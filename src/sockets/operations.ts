@@ -113,8 +113,7 @@ export class Operations implements SocketTypeEvents {
   }
 
   #trySend(message: Message, routing: Routing): Refusal | Promise<void> | undefined {
-    if (message.length === 0) return undefined
-    return (this.mixed ?? this.type).send(message, routing)
+    return message.length === 0 ? undefined : (this.mixed ?? this.type).send(message, routing)
   }
 
   #tryReceive(): Received | Refusal {
@@ -135,7 +134,9 @@ export class Operations implements SocketTypeEvents {
     if (this.#sending) throw shorten(busyError("send"), this.send)
     const mayWait = sendTimeoutMs !== 0
     if (mayWait && this.#isTwoWay) this.type.hasIn()
-    const isUnasked = mayWait && this.#sendTellsRoom(message)
+    const { sendTellsRoom } = this.type
+    // Whether there is no need to ask for room first.
+    const isUnasked = mayWait && sendTellsRoom && !this.mixed && message.length > 0
     if (mayWait && !isUnasked && !this.hasOut())
       return this.#waitToSend(message, routing, sendTimeoutMs)
     if (mayWait && !this.#budget.countOperation())
@@ -146,11 +147,6 @@ export class Operations implements SocketTypeEvents {
     if (typeof refusal === "string") return this.#rejectSoon(this.#refused(refusal, this.send))
     if (refusal) return refusal.catch((error) => this.#rejectSoon(error))
     return this.#budget.turnAfter(message) ?? RESOLVED
-  }
-
-  /** Returns whether there is no need to ask for room before sending `message`. */
-  #sendTellsRoom(message: Message): boolean {
-    return this.type.sendTellsRoom && this.mixed === undefined && message.length > 0
   }
 
   #refused(refusal: Refusal, method: (...args: never[]) => unknown): Error {

@@ -1,6 +1,7 @@
 import type { MessagePort } from "node:worker_threads"
 import type { Chunk } from "../codec/chunk.js"
 import { TRAINED_MAX } from "../codec/dictionary-groups.js"
+import { clockMs } from "../codec/runtime.js"
 import { Sender } from "../codec/sender.js"
 import type { HostPort } from "../transport/address.js"
 import type { Connection } from "../transport/connection.js"
@@ -138,8 +139,9 @@ export class HostedEndpoint {
       const effort = chosen ? chosen.effort : encoding?.nextEffort(group, sender)
       // A write of one connection keeps its memory until it is written.
       const stays = write.number === NOT_SHARED
+      const begunAt = clockMs()
       chunk = sender.encode(write.bytes, undefined, undefined, packing, effort, stays)
-      encoding?.encoded(chunk)
+      encoding?.encoded(chunk, effort as number, begunAt)
       this.#writes.keep(write.number, { sender, packing, effort, chunk })
     }
     this.#sample(write, connection.encoding)

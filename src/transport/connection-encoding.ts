@@ -1,7 +1,6 @@
 import type { Chunk } from "../codec/chunk.js"
 import type { DictionaryGroup, DictionaryGroups, Recipient } from "../codec/dictionary-groups.js"
 import { NO_EFFORT, type Settings } from "../codec/options.js"
-import { clockMs } from "../codec/runtime.js"
 import type { Sender } from "../codec/sender.js"
 import { EffortMeter, groupMeter, knownGroupMeter, type Measured } from "./effort-meter.js"
 import { NetworkMeter } from "./network-meter.js"
@@ -61,34 +60,40 @@ export class ConnectionEncoding implements Encoding, Recipient {
     return meter?.effort ?? this.#settings.effort
   }
 
-  nextEffort(group?: readonly Measured[], sender: Sender = this.sender): number {
+  nextEffort(group?: readonly Measured[], sender?: Sender): number {
     const { adaptive, effort } = this.#settings
     if (!adaptive) return effort
-    const known = knownGroupMeter(sender)
-    // The last connection of a group must not go on with the group's measurements.
-    const isGrouped = known !== undefined && this.#meter === known
-    if (group && (group.length > 1 || isGrouped)) {
-      if (!this.#network) {
-        this.#meter = undefined
-        return effort
-      }
-      this.#meter = groupMeter(sender, group)
-    } else if (!this.#isWeighty) this.#followThread()
-    else if (this.#meter === undefined || this.#meter === threadEffort)
-      this.#meter = new EffortMeter([this.network])
-    return (this.#meter as EffortMeter | ThreadEffort).next()
-  }
-
-  #followThread(): void {
-    const { effort } = threadEffort
-    const previous = this.#threadEffort
+    if (group && this.#isOf(group, sender ?? this.sender)) {
+      if (this.#network) return this.#useMeter(groupMeter(sender ?? this.sender, group))
+      this.#meter = undefined
+      return effort
+    }
+    if (this.#isWeighty) {
+      const isOwn = this.#meter !== undefined && this.#meter !== threadEffort
+      return this.#useMeter(isOwn ? (this.#meter as EffortMeter) : new EffortMeter([this.network]))
+    }
     this.#meter = threadEffort
-    this.#threadEffort = effort
-    if (previous !== undefined && effort !== previous) this.#connection.effortChanged()
+    const previous = this.#threadEffort
+    this.#threadEffort = threadEffort.effort
+    if (previous !== undefined && previous !== threadEffort.effort) this.#connection.effortChanged()
+    return threadEffort.effort
   }
 
-  encoded(chunk: Chunk): void {
-    this.#meter?.encoded(chunk.plainBytes, chunk.wireBytes)
+  /** Returns whether the connection shares the effort of a group. */
+  #isOf(group: readonly Measured[], sender: Sender): boolean {
+    if (group.length > 1) return true
+    // The last connection of a group must not go on with the group's measurements.
+    const known = knownGroupMeter(sender)
+    return known !== undefined && this.#meter === known
+  }
+
+  #useMeter(meter: EffortMeter): number {
+    this.#meter = meter
+    return meter.next()
+  }
+
+  encoded({ plainBytes, wireBytes }: Chunk, effort: number, begunAt: number): void {
+    this.#meter?.encoded(effort, plainBytes, wireBytes, begunAt)
   }
 
   get trains(): boolean {
@@ -118,12 +123,15 @@ export class ConnectionEncoding implements Encoding, Recipient {
     }
   }
 
-  /** Returns the time at which a write begins, in milliseconds; 0 if writes are not measured. */
-  beginWrite(): number {
-    return this.#network ? clockMs() : 0
+  /** Whether writes are measured. */
+  get isMeasured(): boolean {
+    return this.#network !== undefined
   }
 
-  /** Records a write that began at `begunAt`, and whether the network had no room for all of it. */
+  /**
+   * Records a write that began at `begunAt` (0 if writes are not measured yet), and whether the network
+   * had no room for all of it.
+   */
   wrote({ plainBytes, wireBytes }: Chunk, begunAt: number, isBlocked: boolean): void {
     const network = this.#network
     network?.wrote(plainBytes, wireBytes, begunAt, isBlocked)

@@ -3,7 +3,7 @@ import { Chunk, type Packing } from "../codec/chunk.js"
 import { ProtocolError, partDetached } from "../codec/errors.js"
 import { FrameHead } from "../codec/frames.js"
 import { NO_EFFORT } from "../codec/options.js"
-import { clearTimeout } from "../codec/runtime.js"
+import { clearTimeout, clockMs } from "../codec/runtime.js"
 import { writeCommand } from "../zmtp/commands.js"
 import type { AuthStatus, HandshakeEvent, HandshakeReason } from "../zmtp/handshake.js"
 import { Session, type SessionHandlers } from "../zmtp/session.js"
@@ -152,7 +152,7 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
     this.#sentMessages += chunk.messages
     this.#sentPlainBytes += chunk.plainBytes
     this.#sentWireBytes += chunk.wireBytes
-    const begunAt = encoding?.beginWrite() ?? 0
+    const begunAt = encoding?.isMeasured ? clockMs() : 0
     this.#pass(chunk)
     encoding?.wrote(chunk, begunAt, this.#writer.isFull)
   }

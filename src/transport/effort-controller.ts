@@ -159,9 +159,9 @@ export class EffortController {
     return true
   }
 
-  /** Records an encoding at the effort that `next` returned. */
-  encoded(plainBytes: number, wireBytes: number, ms: number, now: number): void {
-    const index = this.#next < 0 ? this.#current : this.#next
+  /** Records an encoding at an effort that `next` has returned. */
+  encoded(effort: number, plainBytes: number, wireBytes: number, ms: number, now: number): void {
+    const index = EFFORTS.indexOf(effort)
     const encoding = { index, plainBytes, wireBytes, ms, at: now }
     if (index !== this.#current) this.#payForProbe(encoding)
     else if (this.#trial) this.#trial.encodedBytes += plainBytes

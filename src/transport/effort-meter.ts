@@ -21,7 +21,6 @@ export class EffortMeter {
   readonly #controller: EffortController = new EffortController()
   /** The connections that are sent the same. */
   #networks: readonly NetworkMeter[]
-  #encodingAt = 0
   /** Totals of the current window. */
   #begunAt = 0
   #encodings = 0
@@ -60,20 +59,24 @@ export class EffortMeter {
     return this.#controller.effort
   }
 
-  /** Returns the effort for the next encoding. */
+  /** Returns the effort for the next encoding; the same one until `encoded` is called. */
   next(): number {
-    this.#encodingAt = this.#clock.now()
+    const now = this.#clock.now()
     const [network] = this.#networks
-    if (this.#networks.length !== 1 || !network) return this.#controller.next(this.#encodingAt)
+    if (this.#networks.length !== 1 || !network) return this.#controller.next(now)
     const written = network.plainBytes - network.begunBytes
-    return this.#controller.next(this.#encodingAt, this.#waitingBytes + this.#plainBytes - written)
+    return this.#controller.next(now, this.#waitingBytes + this.#plainBytes - written)
   }
 
-  /** Records an encoding. `otherMs` of the time since `next` were spent on something else. */
-  encoded(plainBytes: number, wireBytes: number, otherMs = 0): void {
+  /**
+   * Records an encoding at an effort that `next` has returned.
+   *
+   * @param begunAt when it began, plus the time since that was spent on something else.
+   */
+  encoded(effort: number, plainBytes: number, wireBytes: number, begunAt: number): void {
     const now = this.#clock.now()
-    const ms = Math.max(0, now - this.#encodingAt - otherMs)
-    this.#controller.encoded(plainBytes, wireBytes, ms, now)
+    const ms = Math.max(0, now - begunAt)
+    this.#controller.encoded(effort, plainBytes, wireBytes, ms, now)
     this.#load.plainBytes += plainBytes
     this.#load.encodeMs += ms
     this.#plainBytes += plainBytes

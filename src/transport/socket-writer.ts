@@ -85,7 +85,7 @@ export class SocketWriter implements Departing {
       this.#writing.push(item)
     } else {
       if (item instanceof Chunk) item.release()
-      this.#release()
+      if (this.#writing !== NOTHING) this.#release()
     }
   }
 
@@ -105,7 +105,6 @@ export class SocketWriter implements Departing {
   }
 
   #release(): void {
-    if (this.#writing.length === 0) return
     for (const written of this.#writing) if (written instanceof Chunk) written.release()
     this.#writing = NOTHING
   }

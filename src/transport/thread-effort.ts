@@ -25,7 +25,7 @@ const LEAST_RATE = (2 << 20) / 100
 /** Milliseconds until compression may end again, if it soon had to begin again. */
 const RETRY_MS = 5000
 
-/** The effort of a thread. It is used like an EffortMeter. */
+/** The effort of a thread. */
 export class ThreadEffort {
   /** Whether the meter is for one connection. */
   readonly isAlone = false
@@ -38,7 +38,6 @@ export class ThreadEffort {
   #windows = 0
   /** What level 0 takes, in milliseconds per byte of plaintext. */
   #cost = 0
-  #encodingAt = 0
   /** Totals of the current window. */
   #begunAt = 0
   #activeMsThen = 0
@@ -50,20 +49,15 @@ export class ThreadEffort {
     this.#load = theLoad
   }
 
+  /** The effort for the next encoding. */
   get effort(): number {
     return this.#compresses ? (EFFORTS[LEVEL_0] as number) : NO_EFFORT
   }
 
-  /** Returns the effort for the next encoding. */
-  next(): number {
-    this.#encodingAt = this.#clock.now()
-    return this.effort
-  }
-
-  /** Records an encoding. */
-  encoded(plainBytes: number): void {
+  /** Records an encoding that began at `begunAt`. */
+  encoded(_effort: number, plainBytes: number, _wireBytes: number, begunAt: number): void {
     const now = this.#clock.now()
-    const ms = now - this.#encodingAt
+    const ms = now - begunAt
     this.#load.plainBytes += plainBytes
     this.#load.encodeMs += ms
     this.#plainBytes += plainBytes

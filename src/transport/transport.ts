@@ -216,7 +216,7 @@ export interface Encoding extends Recipient {
   readonly network: NetworkMeter
   /**
    * Returns the effort of the next encoding by an encoder (`sender` by default), for this connection or
-   * for a group that is sent the same.
+   * for a group that is sent the same. It is the same one until `encoded` is called.
    */
   nextEffort(group?: readonly Measured[], sender?: MessageEncoder): number
   /**
@@ -228,8 +228,8 @@ export interface Encoding extends Recipient {
     frames: Uint8Array,
     message?: readonly Uint8Array[],
   ): void
-  /** Records an encoding with the effort of `nextEffort`. */
-  encoded(chunk: Chunk): void
+  /** Records an encoding at an effort that `nextEffort` has returned, which began at `begunAt` (`clockMs`). */
+  encoded(chunk: Chunk, effort: number, begunAt: number): void
 }
 
 /** The protocol of a peer. "tcp" is a peer that announced no revision and is served without sentinels. */

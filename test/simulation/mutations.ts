@@ -95,8 +95,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: OUTBOUND,
-        from: "      } else this.#encode(message)\n      this.#credit.written++\n",
-        to: "      } else {\n        this.#credit.written++\n        this.#encode(message)\n        this.#credit.written--\n      }\n      this.#credit.written++\n",
+        from: "    } else this.#encode(message)\n    this.#credit.written++\n",
+        to: "    } else {\n      this.#credit.written++\n      this.#encode(message)\n      this.#credit.written--\n    }\n    this.#credit.written++\n",
       },
     ],
   },
@@ -125,8 +125,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: OUTBOUND,
-        from: "        this.#encode()\n        this.#enqueue(this.packer.frame(message))\n",
-        to: "        this.#enqueue(this.packer.frame(message))\n",
+        from: "      this.#encode()\n      this.#enqueue(this.encoder.frame(message))\n",
+        to: "      this.#enqueue(this.encoder.frame(message))\n",
       },
     ],
   },
@@ -328,7 +328,7 @@ export const mutations: readonly Mutation[] = [
     name: "what waited for peers of one kind goes to one of the other as it is",
     patches: [
       {
-        file: "src/patterns/packer.ts",
+        file: OUTBOUND,
         from: "return isForeign || !chunk.fits(this.#packing)",
         to: "return isForeign",
       },
@@ -339,8 +339,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: OUTBOUND,
-        from: "    this.packer.append(message, bytes)\n    this.#credit.written++\n    this.#flushLater()",
-        to: "    this.packer.append(message, bytes)\n    this.#credit.written++\n    if (this.packer.count > 1) this.#flushLater()",
+        from: "    this.#batch.append(message, bytes)\n    this.#credit.written++\n    this.#flushLater()",
+        to: "    this.#batch.append(message, bytes)\n    this.#credit.written++\n    if (this.#batched > 1) this.#flushLater()",
       },
     ],
   },

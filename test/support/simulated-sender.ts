@@ -151,13 +151,14 @@ export function play(scene: Scene, fixed?: number): Outcome {
   const encode = () => {
     const payload = scene.payload(clock.time, batch++)
     const effort = fixed ?? meter.next()
+    const begunAt = clock.time
     const index = EFFORTS.indexOf(effort)
     const plain = scene.batchBytes
     const wire = plain * (payload.ratio[index] as number)
     const times = (encodings[index] as number) < COLD_ENCODINGS ? cold : 1
     encodings[index] = (encodings[index] as number) + 1
     clock.works((plain * (payload.encode[index] as number) * varied() * times) / 1e6)
-    if (fixed === undefined) meter.encoded(plain, wire)
+    if (fixed === undefined) meter.encoded(effort, plain, wire, begunAt)
     shares[index] = (shares[index] as number) + 1
     clock.works((plain * rest) / 1e6)
     waiting.push({ plain, wire, payload, index })

@@ -203,7 +203,7 @@ function published(speeds: readonly number[], sendsPerMs: number): number {
       wire += plain * (ratio[index] as number)
       busy += encodeMs + (plain * (ratio[index] as number) * speeds.length * 0.05) / 1e6
       bytes += plain
-      controller.encoded(plain, plain * (ratio[index] as number), encodeMs, now + busy)
+      controller.encoded(effort, plain, plain * (ratio[index] as number), encodeMs, now + busy)
     }
     now += Math.max(ms, busy)
     counts.set(controller.effort, (counts.get(controller.effort) ?? 0) + 1)
@@ -268,7 +268,7 @@ class Sending {
       busy += ms
       bytes += plain
       wire += plain * (ratio[index] as number)
-      this.controller.encoded(plain, plain * (ratio[index] as number), ms, this.now + busy)
+      this.controller.encoded(effort, plain, plain * (ratio[index] as number), ms, this.now + busy)
     }
     const ms = Math.max(stalledMs || 100, busy)
     this.now += ms

@@ -33,13 +33,14 @@ function changes(ms: number, workAt: (now: number) => Work): number[] {
   let compresses = true
   while (clock.ms < ms) {
     const { plain, compressed, active } = workAt(clock.ms)
-    const now = effort.next() !== NO_EFFORT
+    const now = effort.effort !== NO_EFFORT
     if (now !== compresses) times.push(clock.ms)
     compresses = now
     const bytes = (compresses ? compressed : plain) * STEP_MS
     const encodeMs = compresses ? bytes * COST : 0
+    const begunAt = clock.ms
     clock.ms += encodeMs
-    effort.encoded(bytes)
+    effort.encoded(effort.effort, bytes, bytes, begunAt)
     clock.ms += STEP_MS - encodeMs
     clock.active += Math.min(STEP_MS, active * STEP_MS + encodeMs)
   }
