@@ -12,6 +12,9 @@ export function bufferOf(bytes: number): Uint8Array {
   return bytes < READ_BYTES ? buffer.subarray(0, bytes) : buffer
 }
 
+/** Size of the first read. Whoever handles what it brings may have to keep it. */
+const FIRST_READ_BYTES = 4096
+
 /** Events of a channel's socket. */
 export interface ChannelHandlers {
   connected?(): void
@@ -36,10 +39,13 @@ export interface ChannelHandlers {
   closed?(channel: Channel): void
 }
 
+/** The handlers of a socket that is being made, which asks where to read to. */
+const AT_FIRST: ChannelHandlers = { landing: () => bufferOf(FIRST_READ_BYTES) }
+
 /** A TCP socket and the handlers of its events. */
 export class Channel {
   readonly socket: Socket
-  handlers: ChannelHandlers = {}
+  handlers: ChannelHandlers = AT_FIRST
 
   /** Connects a socket. `options` is modified, because V8 would make a hidden class for each copy. */
   static connect(options: NetConnectOpts): Channel {

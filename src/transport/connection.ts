@@ -223,8 +223,6 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
   data(chunk: Uint8Array): void {
     this.#heartbeat?.heard()
     this.#reader.read(chunk)
-    const violation = this.#cipher?.violation
-    if (violation) this.failed(violation.error, violation.reason)
   }
 
   open(received: Uint8Array): void {
@@ -238,6 +236,8 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
     } catch (error) {
       this.failed(error as Error) // there is no memory for a frame
     }
+    const { violation } = this.#cipher
+    if (violation) this.failed(violation.error, violation.reason)
   }
 
   landing(): Uint8Array | undefined {

@@ -1,4 +1,5 @@
 import type { Socket } from "node:net"
+import { concat } from "../codec/arrays.js"
 import { receivingInstance } from "../codec/module.js"
 import { clockMs } from "../codec/runtime.js"
 import type { Traffic } from "../codec/traffic.js"
@@ -24,6 +25,9 @@ const LANDING_BODY_BYTES = 96 * 1024
  */
 const HEAD_SHARE = 1 / 4
 const HEAD_MIN_BYTES = 64 * 1024
+
+/** Bytes to read at once of a handshake that waits for turns: its commands are short, and kept until then. */
+const HANDSHAKE_READ_BYTES = 4096
 
 const NO_BYTES = new Uint8Array(0)
 
@@ -58,6 +62,8 @@ export class SocketReader implements Readable, TranscoderSink {
   readonly #options: ConnectionOptions
   readonly #connection: ReaderEvents
   #receiver: Receiver
+  /** Received bytes of a handshake that are read in the next slice. */
+  #unread: Uint8Array = NO_BYTES
   /** Decoded plain frames that the sink had no room for. */
   #kept: Uint8Array | undefined
   /** Whether the sink has no room for more. */
@@ -121,6 +127,25 @@ export class SocketReader implements Readable, TranscoderSink {
   /** Reads a chunk of the stream. It is valid during the call only. */
   read(chunk: Uint8Array): void {
     if (this.#isDiscarding) return
+    if (!this.#takesTurns && this.#unread.length === 0) {
+      this.#readFirst(chunk)
+      return
+    }
+    const isNow = this.#mayReadNow
+    this.#unread = isNow ? chunk : concat([this.#unread, chunk])
+    this.#readOrWait(isNow)
+  }
+
+  /**
+   * Whether the handshake is read in slices. The keys of CURVE take longer than anything else that a
+   * stranger can ask for in a few bytes.
+   */
+  get #takesTurns(): boolean {
+    return this.#options.handshake.curve !== undefined && !this.#session.isReady
+  }
+
+  /** Reads bytes in which the handshake may go on, or end. */
+  #readFirst(chunk: Uint8Array): void {
     const received = this.#session.isReady ? chunk : this.#readHandshake(chunk)
     if (this.#isDiscarding || received.length === 0) return
     this.#connection.open(received)
@@ -149,6 +174,7 @@ export class SocketReader implements Readable, TranscoderSink {
 
   /** Returns where the next bytes are best read to; undefined for anywhere. */
   landing(): Uint8Array | undefined {
+    if (this.#takesTurns) return bufferOf(HANDSHAKE_READ_BYTES)
     if (this.#isInLine || this.#isStopped || this.#isDiscarding) return undefined
     const { missingBytes, bodyBytes: latestBytes } = this.#session
     const isLarge = latestBytes >= LANDING_BODY_BYTES && missingBytes >= LANDING_MIN_BYTES
@@ -204,6 +230,10 @@ export class SocketReader implements Readable, TranscoderSink {
   readSlice(): boolean {
     this.#isInLine = false
     if (this.#isDiscarding || this.#isClosed) return false
+    if (this.#unread.length > 0) {
+      this.#readUnread()
+      return false
+    }
     this.#isCutShort = false
     this.#sliceBytes = 0
     // A few bytes may be very many frames.
@@ -229,6 +259,14 @@ export class SocketReader implements Readable, TranscoderSink {
     }
     if (this.#socket.isPaused()) this.#socket.resume()
     return false
+  }
+
+  #readUnread(): void {
+    const unread = this.#unread
+    this.#unread = NO_BYTES
+    this.#readFirst(unread)
+    // What came after the handshake gets in line as any other bytes do.
+    if (!this.#isInLine && !this.isWaiting && this.#socket.isPaused()) this.#socket.resume()
   }
 
   /** Returns whether the slice is over, so that other connections, timers and I/O get their turn. */
@@ -298,6 +336,7 @@ export class SocketReader implements Readable, TranscoderSink {
   /** Discards everything received from now on. */
   discard(): void {
     this.#isDiscarding = true
+    this.#unread = NO_BYTES
     this.#kept = undefined
     this.#landedBytes = 0
   }

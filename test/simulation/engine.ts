@@ -534,8 +534,16 @@ export class Process {
           construct: (_, [module, imports]) => {
             const ciphers = isCurve(module)
             const exports = compiled.instance(ciphers, imports)
-            if (ciphers) secrets.memory = exports.memory as WebAssembly.Memory
-            return { exports: counted(exports, count, refuses) }
+            const result = counted(exports, count, refuses)
+            if (ciphers) {
+              secrets.memory = exports.memory as WebAssembly.Memory
+              const sharedKey = exports.zl_shared_key as Call
+              result.zl_shared_key = (...args: number[]) => {
+                inside.turns.exchanged()
+                return sharedKey(...args)
+              }
+            }
+            return { exports: result }
           },
         }),
         compile: () => Promise.resolve(wasm),

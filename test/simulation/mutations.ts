@@ -678,6 +678,16 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: "handshakes of CURVE do not wait for their turn",
+    patches: [
+      {
+        file: READER,
+        from: "    return this.#options.handshake.curve !== undefined && !this.#session.isReady\n",
+        to: "    return false\n",
+      },
+    ],
+  },
+  {
     name: "a client that ZAP refuses is let in",
     patches: [
       {

@@ -26,6 +26,7 @@ export class Turns {
   #virtualMs = 0
   /** Milliseconds of decoding since the event loop last had its turn. */
   #spentMs = 0
+  #isReading = false
   /** The longest slice so far. */
   #longestMs = 0
 
@@ -51,6 +52,7 @@ export class Turns {
 
   /** A slice begins. @param startMs its virtual time */
   begins(readable: Readable, startMs: number): void {
+    this.#isReading = true
     this.#virtualMs = Math.max(this.#virtualMs, startMs)
     // One that has been quiet may decode before those in line, for a limited time.
     if (!this.#waiting.delete(readable)) return
@@ -68,9 +70,16 @@ export class Turns {
    * @param usedMs the share that it used
    */
   ended(readable: Readable, startMs: number, tookMs: number, usedMs: number): void {
+    this.#isReading = false
     this.#longestMs = Math.max(this.#longestMs, usedMs)
     this.#spentMs += tookMs
     this.#used.set(readable, startMs + usedMs)
+  }
+
+  /** A handshake of CURVE computes the key that it shares with its peer, which takes longest. */
+  exchanged(): void {
+    if (!this.#isReading)
+      this.#world.fail("handshakes of CURVE are read in turns", "a key was computed out of turn")
   }
 
   /** The connection whose turn it was waits for its program. */
