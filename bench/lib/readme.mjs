@@ -7,11 +7,19 @@ import { markdown, markdownTables } from "./format.mjs"
 /** @typedef {import("./results.mjs").Line} Line */
 /** @typedef {Partial<Record<Bench, readonly Line[]>>} Newest */
 
-/** Describes the dates of measurements, and the machine and versions of the first. @param {readonly Line[]} lines */
-const circumstances = (lines) => {
+/** What README.md's table compares, by the names in the versions of a run. */
+const COMPARED = ["node", "zeromq", "libzmq"]
+
+/**
+ * Describes the dates of measurements, and the machine and versions of the first.
+ * @param {readonly Line[]} lines @param {readonly string[]} [names]  of the versions, all by default
+ */
+const circumstances = (lines, names) => {
   const days = new Set(lines.map(({ date }) => date.slice(0, 10)))
   const { machine, versions } = lines[0]
-  const used = Object.entries(versions).map(([name, version]) => `${name} ${version}`)
+  const used = Object.entries(versions)
+    .filter(([name]) => !names || names.includes(name))
+    .map(([name, version]) => `${name} ${version}`)
   const where = `${machine.cpu} (${machine.cores} cores), ${machine.os}`
   return [[...days].sort().join(" and "), where, ...used].join(", ")
 }
@@ -63,6 +71,8 @@ export function readme(text, newest) {
 /** Returns README.md with its table of results. @param {string} text @param {Newest} newest */
 export function overview(text, newest) {
   const { rows, lines } = summaryOf(newest)
-  const content = lines.length ? `${markdown(rows, 1)}\n\n${circumstances(lines)}.` : undefined
+  const content = lines.length
+    ? `${markdown(rows, 1)}\n\n${circumstances(lines, COMPARED)}.`
+    : undefined
   return fill(text, "README.md", "summary", content)
 }

@@ -25,7 +25,7 @@ const ROWS = [
   {
     bench: "services",
     cell: "64 clients, 4 KiB",
-    what: "64 clients ask, 4 KiB",
+    what: "64 clients, 4 KiB",
     quantity: "answers",
     cpu: [SERVICE_CPU],
   },
