@@ -21,6 +21,7 @@ import {
   OUTPUT,
   type Pointer,
 } from "./instance.js"
+import { REFERRED_MIN_BYTES } from "./limits.js"
 import { loadInstanceSync } from "./module.js"
 import { ARENAS_REVISION, NO_EFFORT, type Settings } from "./options.js"
 import { copied, dictionaryPart, writeLarge } from "./part-writer.js"
@@ -35,12 +36,6 @@ const GATHERED_MAX_BYTES = 512 * 1024
 const SAMPLE_MAX_BYTES = 2 * 8192
 /** Maximum size of the head of a plain part. */
 const PLAIN_HEAD_MAX_BYTES = LONG_HEAD_BYTES + SENTINEL_BYTES
-
-/**
- * Plain parts of a message from this size on are sent from the caller's memory, in bytes. Smaller ones
- * are faster copied together.
- */
-export const REFERRED_MIN_BYTES: number = 64 * 1024
 
 /** Whole messages in wire form, all of whose parts are plain. */
 export interface PlainMessages extends Pick<Content, "messages" | "plainBytes" | "wireBytes"> {

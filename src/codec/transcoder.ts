@@ -26,6 +26,7 @@ import {
 } from "./instance.js"
 import { openDictionary } from "./large.js"
 import { Leftover } from "./leftover.js"
+import { ROOM_MAX_BYTES, ROOM_MIN_BYTES } from "./limits.js"
 import type { ReceiveSettings, Settings } from "./options.js"
 import { copied, writeLarge } from "./part-writer.js"
 import { FrontSource } from "./source.js"
@@ -33,12 +34,6 @@ import type { Traffic } from "./traffic.js"
 import type { Trainer } from "./trainer.js"
 import { HEAD_BYTES, LAST, SENTINEL_BYTES, uint64 } from "./wire.js"
 
-/**
- * Maximum size of the pieces of output; only a larger part makes a larger piece. Pieces get smaller
- * for a sink that stops often, because it has to keep the rest of a piece.
- */
-const ROOM_MAX_BYTES = 256 * 1024
-const ROOM_MIN_BYTES = 16 * 1024
 const NOTHING = new Uint8Array(0)
 
 /** Errors of zl_transcode; see zeromq_lz4.h. */

@@ -10,6 +10,7 @@ import {
   writeFrameHead,
 } from "../codec/frames.js"
 import { INPUT, NULL, OUTPUT, type Pointer } from "../codec/instance.js"
+import { CIPHER_BYTES } from "../codec/limits.js"
 import { copyShared } from "../codec/shared-copy.js"
 import { uint64 } from "../codec/wire.js"
 import type { Curve } from "./curve.js"
@@ -25,13 +26,8 @@ const PREFIX_MAX_BYTES = 9 + MESSAGE_EXTRA_BYTES
 /** Bytes that show what a frame is: its head and the name of the command. */
 const SHOWS_BYTES = 9 + 8
 
-/**
- * Maximum bytes that go through the module at once. It has room for a part of 128 KiB, and both
- * regions together fit into a processor's cache.
- */
-const BATCH_BYTES = 192 * 1024
 /** Room for the result, so that small frames, which grow most, need few calls. */
-const ROOM_BYTES = 2 * BATCH_BYTES
+const ROOM_BYTES = 2 * CIPHER_BYTES
 /** Minimum room for a frame that arrives in pieces, and the factor by which the room grows. */
 const FRAME_ROOM_BYTES = 1024
 const FRAME_GROWTH = 4
@@ -175,8 +171,8 @@ export class Sealer {
     let left = 0
     for (const piece of pieces) left += piece.length
     for (let from = 0; left > 0; ) {
-      const length = Math.min(left, BATCH_BYTES)
-      const source = instance.scratch(INPUT, BATCH_BYTES)
+      const length = Math.min(left, CIPHER_BYTES)
+      const source = instance.scratch(INPUT, CIPHER_BYTES)
       const target = instance.scratch(OUTPUT, ROOM_BYTES)
       gather(pieces, from, instance.view(source, length))
       const { pointer } = this.#cipher
@@ -196,9 +192,9 @@ export class Sealer {
     const instance = this.#cipher.instance
     const { exports } = instance
     const head = this.#head
-    const source = instance.scratch(INPUT, BATCH_BYTES)
+    const source = instance.scratch(INPUT, CIPHER_BYTES)
     const target = instance.scratch(OUTPUT, PREFIX_MAX_BYTES)
-    const start = head.read(instance.view(source, BATCH_BYTES), 0)
+    const start = head.read(instance.view(source, CIPHER_BYTES), 0)
     const end = start + head.bodyBytes
     const [low, high] = uint64(head.bodyBytes)
     // Before the box is begun: without memory, it would not be ended, and keep the key.
@@ -209,8 +205,8 @@ export class Sealer {
     sealed.set(instance.view(target, prefix), at)
     at += prefix
     const mac = at - 1 - MAC_BYTES
-    for (let piece = start; piece < end; piece += BATCH_BYTES) {
-      const length = Math.min(end - piece, BATCH_BYTES)
+    for (let piece = start; piece < end; piece += CIPHER_BYTES) {
+      const length = Math.min(end - piece, CIPHER_BYTES)
       gather(pieces, from + piece, instance.view(source, length))
       exports.zl_seal_piece(source, length)
       sealed.set(instance.view(source, length), at)
@@ -281,7 +277,7 @@ export class Opener {
     let at = this.#frameBytes > 0 ? this.#complete(chunk, sink) : 0
     while (at < chunk.length) {
       if (this.#isWhole(chunk, at)) {
-        const read = this.#openFrames(chunk.subarray(at, at + BATCH_BYTES), sink)
+        const read = this.#openFrames(chunk.subarray(at, at + CIPHER_BYTES), sink)
         at += read
         if (read > 0) continue
       }
@@ -300,7 +296,7 @@ export class Opener {
   #openFrames(bytes: Uint8Array, sink: FramesSink): number {
     const instance = this.#cipher.instance
     const { length } = bytes
-    const source = instance.scratch(INPUT, BATCH_BYTES)
+    const source = instance.scratch(INPUT, CIPHER_BYTES)
     const target = instance.scratch(OUTPUT, ROOM_BYTES)
     instance.bytes.set(bytes, source)
     const [low, high] = this.#maxBytes
@@ -362,9 +358,9 @@ export class Opener {
     const frame = this.#frame.subarray(0, frameBytes)
     this.#frame = allocate(0)
     this.#frameBytes = 0
-    if (frameBytes > BATCH_BYTES) this.#openLarge(frame, body, sink)
+    if (frameBytes > CIPHER_BYTES) this.#openLarge(frame, body, sink)
     else {
-      if (frame.buffer.byteLength === BATCH_BYTES) spareFrame = new Uint8Array(frame.buffer)
+      if (frame.buffer.byteLength === CIPHER_BYTES) spareFrame = new Uint8Array(frame.buffer)
       this.#openFrames(frame, sink)
     }
     return at
@@ -374,13 +370,13 @@ export class Opener {
   #openLarge(frame: Uint8Array, body: number, sink: FramesSink): void {
     const instance = this.#cipher.instance
     const { exports } = instance
-    const source = instance.scratch(INPUT, BATCH_BYTES)
+    const source = instance.scratch(INPUT, CIPHER_BYTES)
     const start = body + MESSAGE_HEAD_BYTES
     instance.bytes.set(frame.subarray(body, start), source)
     const begun = exports.zl_unseal_begin(this.#cipher.pointer, source)
     if (begun < 0) throw new CipherError(begun)
-    for (let at = start; at < frame.length; at += BATCH_BYTES) {
-      const piece = frame.subarray(at, at + BATCH_BYTES)
+    for (let at = start; at < frame.length; at += CIPHER_BYTES) {
+      const piece = frame.subarray(at, at + CIPHER_BYTES)
       instance.bytes.set(piece, source)
       exports.zl_unseal_piece(source, piece.length)
       piece.set(instance.view(source, piece.length))
@@ -411,7 +407,7 @@ let spareFrame: Uint8Array | undefined
  * use the module, or make its memory grow.
  */
 function passOn(frames: Uint8Array, sink: FramesSink): void {
-  const room = spareRoom ?? allocate(BATCH_BYTES)
+  const room = spareRoom ?? allocate(CIPHER_BYTES)
   spareRoom = undefined // a sink that opens frames, too, gets other memory
   room.set(frames)
   try {
@@ -423,8 +419,8 @@ function passOn(frames: Uint8Array, sink: FramesSink): void {
 
 /** Returns memory for at least `bytes` of a frame. */
 function frameRoom(bytes: number): Uint8Array {
-  if (bytes < REUSED_MIN_BYTES || bytes > BATCH_BYTES) return allocate(bytes)
-  const room = spareFrame ?? allocate(BATCH_BYTES)
+  if (bytes < REUSED_MIN_BYTES || bytes > CIPHER_BYTES) return allocate(bytes)
+  const room = spareFrame ?? allocate(CIPHER_BYTES)
   spareFrame = undefined
   return room
 }

@@ -11,6 +11,15 @@ const PART_BYTES = 64
 /** The members of a connection that an inbound queue uses. */
 export type InboundConnection = Pick<PeerConnection, "stop" | "resume" | "sharing">
 
+/** What the simulator's rules look at. */
+export interface InboundInternals {
+  readonly messages: Queue<Message>
+  /** Whether the connection has been told to stop reading until there is room. */
+  readonly isStopped: boolean
+  readonly highWaterMark: number
+  readonly readAheadBytes: number
+}
+
 /**
  * The messages that a pipe has received and that its socket type has not read. Stops the connection
  * when the queue is full, and resumes it when the queue is half empty.
@@ -150,6 +159,15 @@ export class Inbound {
   /** Approximate memory of the queued messages, in bytes. */
   get #memory(): number {
     return this.#bytes + PART_BYTES * this.#parts
+  }
+
+  get internals(): InboundInternals {
+    return {
+      messages: this.#messages,
+      isStopped: this.#isStopped,
+      highWaterMark: this.#highWaterMark,
+      readAheadBytes: this.#readAheadBytes,
+    }
   }
 
   /** Resumes the connection if it was stopped. */

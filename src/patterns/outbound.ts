@@ -1,6 +1,6 @@
 import { Chunk, type Packing } from "../codec/chunk.js"
+import { REFERRED_MIN_BYTES } from "../codec/limits.js"
 import { clearTimeout, clockMs, setTimeout } from "../codec/runtime.js"
-import { REFERRED_MIN_BYTES } from "../codec/sender.js"
 import { throwLater } from "../transport/throw-later.js"
 import type {
   Command,
@@ -42,6 +42,16 @@ export type OutboundConnection = Pick<
 export interface SharedBatch {
   readonly waiting: Waiting
   seal(): void
+}
+
+/** What the simulator's rules look at. */
+export interface OutboundInternals {
+  readonly credit: Readonly<Pick<SendCredit, "written" | "sent" | "highWaterMark">>
+  readonly pending: PendingWrites | undefined
+  /** Whether changes of subscriptions wait. */
+  readonly hasChanges: boolean
+  /** Number of messages in the open batch. */
+  readonly batched: number
 }
 
 /**
@@ -586,6 +596,15 @@ export abstract class Outbound implements Flushable {
     this.#flushes.add(waiter)
     this.flush()
     if (this.isAwaited) this.#connection?.waitToSend?.()
+  }
+
+  protected get outboundInternals(): OutboundInternals {
+    return {
+      credit: this.#credit,
+      pending: this.#pending,
+      hasChanges: this.#hasChanges,
+      batched: this.#batched,
+    }
   }
 
   // -- The exit of the process -----------------------------------------------------

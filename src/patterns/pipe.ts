@@ -6,9 +6,9 @@ import type {
   PeerConnection,
   PendingWrite,
 } from "../transport/transport.js"
-import { Inbound, type InboundConnection } from "./inbound.js"
+import { Inbound, type InboundConnection, type InboundInternals } from "./inbound.js"
 import type { Message } from "./message.js"
-import { Outbound, type OutboundConnection } from "./outbound.js"
+import { Outbound, type OutboundConnection, type OutboundInternals } from "./outbound.js"
 
 /** The members of a connection that a pipe and its queues use. */
 export type PipeConnection = InboundConnection &
@@ -50,6 +50,15 @@ export interface PipeOptions {
   receiveHighWaterMark: number
   /** Whether only the latest message is kept, in each direction. */
   conflate: boolean
+}
+
+/** What the simulator's rules look at. */
+export interface PipeInternals {
+  readonly inbound: InboundInternals
+  readonly outbound: OutboundInternals
+  readonly isTerminated: boolean
+  /** Whether messages are sent and received. */
+  readonly isActive: boolean
 }
 
 /**
@@ -242,6 +251,15 @@ export class Pipe extends Outbound implements MessageSink {
     if (this.#state !== "finishing") return
     this.#state = "closed"
     this.#finished?.()
+  }
+
+  get internals(): PipeInternals {
+    return {
+      inbound: this.#inbound.internals,
+      outbound: this.outboundInternals,
+      isTerminated: this.#events === undefined,
+      isActive: this.#state === "active",
+    }
   }
 
   // -- Receiving -------------------------------------------------------------------

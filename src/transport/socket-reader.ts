@@ -1,5 +1,6 @@
 import type { Socket } from "node:net"
 import { concat } from "../codec/arrays.js"
+import { LANDING_BODY_BYTES, LANDING_MIN_BYTES, SLICE_BYTES } from "../codec/limits.js"
 import { receivingInstance } from "../codec/module.js"
 import { clockMs } from "../codec/runtime.js"
 import type { Traffic } from "../codec/traffic.js"
@@ -7,20 +8,12 @@ import { Transcoder, type TranscoderSink } from "../codec/transcoder.js"
 import { PlainPeerReceiver } from "../zmtp/plain-peer-receiver.js"
 import type { Session } from "../zmtp/session.js"
 import { bufferOf } from "./channel.js"
-import { mayReadNow, type Readable, readNow, readSoon, TURN_MAX_MS } from "./read-turns.js"
+import type { Readable } from "./read-line.js"
+import { mayReadNow, readNow, readSoon, TURN_MAX_MS } from "./read-turns.js"
 import type { ConnectionOptions, DirectionCounts } from "./transport.js"
 
-/** Plaintext in bytes that a connection decodes before the next connection in line gets its slice. */
-const SLICE_BYTES = 2 << 20
-
 /**
- * The rest of a plain body of at least `LANDING_BODY_BYTES` goes from the system straight into its
- * message if it has at least `LANDING_MIN_BYTES`. Smaller bodies are faster read together.
- */
-const LANDING_MIN_BYTES = 16 * 1024
-const LANDING_BODY_BYTES = 96 * 1024
-/**
- * After such a body, the next read takes this share of its bytes, within limits, because a similar body
+ * After a body that was read into its message, the next read takes this share of its bytes, within limits, because a similar body
  * may follow: what is read with its head is copied, and makes room for the rest.
  */
 const HEAD_SHARE = 1 / 4

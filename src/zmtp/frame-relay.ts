@@ -1,4 +1,5 @@
 import { COMMAND, FrameHead, LONG, LONG_HEAD_BYTES, MORE, StreamHead } from "../codec/frames.js"
+import { EXTRACTED_MIN_BYTES } from "../codec/limits.js"
 import { CollectedBody } from "./collected-body.js"
 import type { FrameSink } from "./frame-reader.js"
 
@@ -6,8 +7,6 @@ import type { FrameSink } from "./frame-reader.js"
 const RELAYED_MAX_BYTES = 2 << 20
 /** Maximum number of frames that are read at once, because a few bytes can be very many. */
 const FRAMES_MAX = 4096
-/** Bodies of messages from this size on are collected, in bytes: they need not be copied again. */
-const EXTRACTED_MIN_BYTES = 64 * 1024
 
 /** A consumer of frames that passes them on to be split into messages elsewhere. */
 export interface RelaySink extends FrameSink {

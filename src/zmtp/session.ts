@@ -1,6 +1,7 @@
 import { ProtocolError } from "../codec/errors.js"
 import { COMMAND, checkHead, MORE } from "../codec/frames.js"
 import { describeGreeting } from "../codec/greeting.js"
+import { FRAMES_MAX } from "../codec/limits.js"
 import { wipe } from "../curve/curve.js"
 import {
   COMMAND_MAX_BYTES,
@@ -43,12 +44,6 @@ export interface SessionHandlers extends HandshakeHandlers {
 
 /** A consumer of frames as they arrive, instead of whole messages. */
 export type FrameHandlers = Pick<RelaySink, "room" | "frames" | "body">
-
-/**
- * Maximum number of frames of traffic that are read in one call: a few bytes can be very many frames,
- * and the caller has to look at the time in between.
- */
-const FRAMES_MAX = 1024
 
 type State = "greeting" | "handshake" | "traffic" | "over"
 

@@ -9,6 +9,7 @@ import vm from "node:vm"
 import { Curve } from "../../src/curve/curve.js"
 import type * as draft from "../../src/draft.js"
 import type * as exports from "../../src/exports.js"
+import type { Pipe } from "../../src/patterns/pipe.js"
 import { makeNative } from "./native.js"
 import type { Network } from "./network.js"
 import type { Random } from "./random.js"
@@ -30,52 +31,26 @@ export interface Code {
 /** The exports of the package. */
 export type Package = typeof exports & typeof draft
 
-/** The state of a pipe, which the bundle exposes to checkers. */
-export interface PipeState {
-  readonly inbound: {
-    readonly waiting: number
-    /** Returns the messages that wait, but for the first `count`. */
-    waitingAfter(count: number): readonly (readonly Uint8Array[])[]
-    readonly isStopped: boolean
-    readonly highWaterMark: number
-    readonly readAheadBytes: number
-  }
-  readonly outbound: {
-    readonly written: number
-    readonly taken: number
-    readonly chunks: number
-    /** Number of chunks that are commands, which no mark limits. */
-    readonly commands: number
-    /** Whether changes of subscriptions wait. */
-    readonly hasChanges: boolean
-    readonly batched: number
-    readonly highWaterMark: number
-    readonly conflates: boolean
-  }
-  readonly isTerminated: boolean
-  readonly isWritable: boolean
-  readonly connection: { blocked: boolean } | undefined
-}
-
-export interface ShownPipe {
-  readonly simulated: PipeState
-}
+export type ShownPipe = Pick<Pipe, "internals" | "conflates" | "connection">
 
 export interface ShownSlab {
   readonly bytes: Uint8Array
   readonly live: number
 }
 
-/** The internal state that the bundle exposes. */
+/** What the files in stand-ins/ are given, and what they show. */
 export interface Inside {
+  readonly limits: Limits
+  /** Whether sockets announce nothing, and ignore what others announce, as those of tcp://. */
+  readonly isPlain: boolean
   /** The thread that the bundle runs on. */
   loop: EventLoop
   pipes: ShownPipe[]
   /** Number of connections that began while the receive queue of their pipe was full. */
   held: number
   slabs: Set<ShownSlab>
-  /** Slots of open batches that are free. */
-  slots: number[] | undefined
+  /** Number of open batches. */
+  openBatches: number
   turns: Turns
   /** The number of objects in WebAssembly that were opened but not closed, by kind. */
   open: Map<string, number>
@@ -490,11 +465,13 @@ export class Process {
   #surroundings(loop: EventLoop, random: Random): { globals: Globals; secrets: Secrets } {
     const secrets = new Secrets(random.fork(6))
     const inside: Inside = {
+      limits: this.#limits,
+      isPlain: this.#isPlain,
       loop,
       pipes: [],
       held: 0,
       slabs: new Set(),
-      slots: undefined,
+      openBatches: 0,
       turns: new Turns(this.#world),
       open: new Map(),
       secrets,
@@ -550,7 +527,7 @@ export class Process {
         Memory: WebAssembly.Memory,
       },
       FinalizationRegistry: NoRegistry,
-      __simulation: Object.assign(inside, { limits: this.#limits, isPlain: this.#isPlain }),
+      __simulation: inside,
     }
     return { globals, secrets }
   }

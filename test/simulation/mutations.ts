@@ -15,6 +15,7 @@ const CONNECTION = "src/transport/connection.ts"
 const READER = "src/transport/socket-reader.ts"
 const WRITER = "src/transport/socket-writer.ts"
 const TURNS = "src/transport/read-turns.ts"
+const LINE = "src/transport/read-line.ts"
 const CIPHER = "src/curve/cipher.ts"
 const CONNECTION_CIPHER = "src/transport/connection-cipher.ts"
 
@@ -30,8 +31,8 @@ export const mutations: readonly Mutation[] = [
       },
       {
         file: TURNS,
-        from: "  join(readable)\n  if (!isReading) schedule()\n",
-        to: "  if (readable.readSlice()) join(readable)\n  schedule()\n",
+        from: "  line.join(readable)\n  if (!isReading) schedule()\n",
+        to: "  if (readable.readSlice()) line.join(readable)\n  schedule()\n",
       },
     ],
   },
@@ -537,7 +538,7 @@ export const mutations: readonly Mutation[] = [
     name: "a line without shares",
     patches: [
       {
-        file: TURNS,
+        file: LINE,
         from: "  one.startMs < other.startMs || (one.startMs === other.startMs && one.number < other.number)\n",
         to: "  one.number < other.number\n",
       },
@@ -548,13 +549,13 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: TURNS,
-        from: "  return !isReading && isQuiet(readable) && aheadMs < TURN_MAX_MS\n",
+        from: "  return !isReading && line.isQuiet(readable) && aheadMs < TURN_MAX_MS\n",
         to: "  return false\n",
       },
       {
         file: TURNS,
         from: "      if (readable.isBehind && !next.isQuiet) {\n",
-        to: "      if (readable.isBehind || held.length > 0) {\n",
+        to: "      if (readable.isBehind || line.holds) {\n",
       },
     ],
   },

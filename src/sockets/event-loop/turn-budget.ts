@@ -1,9 +1,8 @@
+import { OPERATIONS_MAX } from "../../codec/limits.js"
 import { clockMs } from "../../codec/runtime.js"
 import type { Received } from "../message.js"
 import { turn } from "./turn.js"
 
-/** Maximum number of operations in a turn of the event loop. */
-const OPERATIONS_MAX = 512
 /**
  * Milliseconds after which a turn ends in any case, because `OPERATIONS_MAX` large messages take long.
  * The clock is read every `POLL_BYTES`.

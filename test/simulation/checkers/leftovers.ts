@@ -4,8 +4,6 @@ import type { Run } from "../state.js"
 
 /** A timer with a longer interval only keeps a process alive. */
 const FOREVER_MS = 1e9
-/** Maximum number of open batches. */
-const SLOTS = 32
 
 export class Leftovers implements Checker {
   readonly #run: Run
@@ -28,7 +26,7 @@ export class Leftovers implements Checker {
       if (loop.hasImmediates) left("immediates")
     }
     for (const { inside } of processes)
-      for (const { loop, slabs, slots, open, secrets } of inside) {
+      for (const { loop, slabs, openBatches, open, secrets } of inside) {
         if (loop.isOver) continue
         const secret = secrets.left()
         if (secret) left(secret)
@@ -39,7 +37,7 @@ export class Leftovers implements Checker {
         }
         for (const [kind, count] of open)
           if (count !== 0) left(`${count} of ${kind} in WebAssembly`)
-        if (slots && slots.length !== SLOTS) left(`${SLOTS - slots.length} open batches`)
+        if (openBatches !== 0) left(`${openBatches} open batches`)
       }
   }
 }

@@ -1,6 +1,6 @@
 /** Rules for queues: high-water marks are kept, and nothing waits while there is something to do. */
 import type { Checker } from "../checker.js"
-import type { PipeState } from "../engine.js"
+import type { ShownPipe } from "../engine.js"
 import { authorOf, type Program } from "../programs.js"
 import type { TypeName } from "../scenario.js"
 import { endsOf, isConnected, mayEnd, type Run, usesThreads } from "../state.js"
@@ -27,6 +27,32 @@ const PLAIN_PIECE_BYTES = 64 * 1024
 
 /** Types that pass every received message to their program. */
 const GIVES_ALL: readonly TypeName[] = ["Pull", "Gather", "Dealer", "Pair", "Client", "XPublisher"]
+
+interface PipeState {
+  readonly inbound: {
+    readonly waiting: number
+    /** Returns the messages that wait, but for the first `count`. */
+    waitingAfter(count: number): readonly (readonly Uint8Array[])[]
+    readonly isStopped: boolean
+    readonly highWaterMark: number
+    readonly readAheadBytes: number
+  }
+  readonly outbound: {
+    readonly written: number
+    readonly taken: number
+    readonly chunks: number
+    /** Returns the number of chunks that are commands, which no mark limits. */
+    countCommands(): number
+    /** Whether changes of subscriptions wait. */
+    readonly hasChanges: boolean
+    readonly batched: number
+    readonly highWaterMark: number
+    readonly conflates: boolean
+  }
+  readonly isTerminated: boolean
+  readonly isWritable: boolean
+  readonly connection: { readonly blocked: boolean } | undefined
+}
 
 export class Pipes implements Checker {
   readonly #run: Run
@@ -65,7 +91,7 @@ export class Pipes implements Checker {
   #states(): PipeState[] {
     const states: PipeState[] = []
     for (const { inside } of this.#run.processes)
-      for (const { pipes } of inside) for (const pipe of pipes) states.push(pipe.simulated)
+      for (const { pipes } of inside) for (const pipe of pipes) states.push(stateOf(pipe))
     return states
   }
 
@@ -80,11 +106,11 @@ export class Pipes implements Checker {
       for (const one of inside) {
         let hasEnded = false
         for (const pipe of one.pipes) {
-          const state = pipe.simulated
+          const state = stateOf(pipe)
           this.#checkMarks(state)
           hasEnded ||= state.isTerminated
         }
-        if (hasEnded) one.pipes = one.pipes.filter(({ simulated }) => !simulated.isTerminated)
+        if (hasEnded) one.pipes = one.pipes.filter(({ internals }) => !internals.isTerminated)
       }
   }
 
@@ -109,7 +135,11 @@ export class Pipes implements Checker {
     }
     const { highWaterMark } = outbound
     const unsent = outbound.written - outbound.taken
-    if (highWaterMark > 0 && unsent > highWaterMark && unsent - outbound.commands > highWaterMark)
+    if (
+      highWaterMark > 0 &&
+      unsent > highWaterMark &&
+      unsent - outbound.countCommands() > highWaterMark
+    )
       world.fail("marks are kept", `${unsent} wait at a send mark of ${highWaterMark}`)
   }
 
@@ -242,6 +272,35 @@ export class Pipes implements Checker {
       waits(`${chunks} chunks and ${batched} messages are not written`)
     if (isCalm && isWritable && connection.blocked && !this.#areBeingRead())
       waits("a connection is blocked, and nothing is on its way")
+  }
+}
+
+/** Returns the state of a pipe. */
+function stateOf({ internals, conflates, connection }: ShownPipe): PipeState {
+  const { inbound, outbound, isTerminated, isActive } = internals
+  const { messages, isStopped, highWaterMark, readAheadBytes } = inbound
+  const { credit, pending, hasChanges, batched } = outbound
+  return {
+    inbound: {
+      waiting: messages.length,
+      waitingAfter: (count) => [...messages].slice(count),
+      isStopped,
+      highWaterMark,
+      readAheadBytes,
+    },
+    outbound: {
+      written: credit.written,
+      taken: credit.sent,
+      chunks: pending?.length ?? 0,
+      countCommands: () => [...(pending ?? [])].filter((item) => "name" in item).length,
+      hasChanges,
+      batched,
+      highWaterMark: credit.highWaterMark,
+      conflates,
+    },
+    isTerminated,
+    isWritable: isActive,
+    connection,
   }
 }
 

@@ -1,9 +1,9 @@
 import { setImmediate as turn } from "node:timers/promises"
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
+import type { Readable } from "../../../src/transport/read-line.js"
 import {
   isIdle,
   mayReadNow,
-  type Readable,
   readNow,
   readSoon,
   TURN_MAX_MS,
