@@ -11,7 +11,7 @@ import { finish, tellFailure } from "./lib/tally.mjs"
 
 /** @typedef {typeof import("../test/simulation/index.js")} Simulator */
 /** @typedef {import("../test/simulation/index.js").Code} Code */
-/** @typedef {{ file: string, code: Code, seeds: { from: number, to: number } | undefined, until: number, sound: Code | undefined, next: Int32Array, first: Int32Array }} Task */
+/** @typedef {{ file: string, code: Code, seeds: { from: number, to: number } | undefined, until: number, sound: Code | undefined, next: Int32Array, first: Int32Array, done: Int32Array }} Task */
 /** @typedef {{ runs: number, steps: number, messages: number, failed: { seed: number, rule: string, runs: number }[] }} Result */
 
 const usage = `usage: npm run simulate -- [--seconds N | --runs N] [--from SEED] [--seed SEED | --scenario FILE]
@@ -35,6 +35,10 @@ const SHOWN_MAX = 3
 /** Maximum number of runs to find a mutation. */
 const FOUND_WITHIN = 2000
 const FOUND_SECONDS = 300
+/** Milliseconds between two lines of progress. */
+const PROGRESS_MS = 5000
+/** What all threads count. */
+const [RUNS, FAILED] = [0, 1]
 
 if (isMainThread) await main()
 else {
@@ -45,7 +49,7 @@ else {
 }
 
 /** @param {Simulator} simulator @param {Task} task @returns {Result} */
-function playMany(simulator, { code, seeds, until, sound, next, first }) {
+function playMany(simulator, { code, seeds, until, sound, next, first, done }) {
   Error.stackTraceLimit = 0 // stacks of expected errors would take most of the time
   simulator.catchRejections()
   const compiled = new simulator.Compiled(code)
@@ -63,7 +67,9 @@ function playMany(simulator, { code, seeds, until, sound, next, first }) {
     result.runs++
     result.steps += steps
     result.messages += messages
+    Atomics.add(done, RUNS, 1)
     if (!failure) continue
+    Atomics.add(done, FAILED, 1)
     // A scenario that fails without the mutation too proves nothing.
     if (soundly && simulator.play(simulator.makeScenario(seed), soundly).failure) continue
     result.failed.push({ seed, rule: failure.rule, runs: result.runs })
@@ -74,14 +80,22 @@ function playMany(simulator, { code, seeds, until, sound, next, first }) {
   return result
 }
 
-/** Runs scenarios on all cores. @param {Omit<Task, "next" | "first">} task @returns {Promise<Result>} */
-async function playOnAll(task) {
+/**
+ * Runs scenarios on all cores.
+ * @param {Omit<Task, "next" | "first" | "done">} task
+ * @param {(runs: number, failed: number) => void} [progress] called every few seconds
+ * @returns {Promise<Result>}
+ */
+async function playOnAll(task, progress) {
   const next = new Int32Array(new SharedArrayBuffer(4))
   const first = new Int32Array(new SharedArrayBuffer(4)).fill(2 ** 31 - 1)
+  const done = new Int32Array(new SharedArrayBuffer(8))
+  const tell = () => progress?.(Atomics.load(done, RUNS), Atomics.load(done, FAILED))
+  const timer = setInterval(tell, PROGRESS_MS)
   const results = await Promise.all(
     Array.from({ length: availableParallelism() }, () => {
       const worker = new Worker(fileURLToPath(import.meta.url), {
-        workerData: { ...task, next, first },
+        workerData: { ...task, next, first, done },
         // Nearly all memory of a run is garbage when it ends.
         resourceLimits: { maxYoungGenerationSizeMb: 128 },
         argv: process.argv.slice(2),
@@ -90,7 +104,7 @@ async function playOnAll(task) {
         worker.on("message", resolve).on("error", reject)
       })
     }),
-  )
+  ).finally(() => clearInterval(timer))
   return {
     runs: results.reduce((sum, { runs }) => sum + runs, 0),
     steps: results.reduce((sum, { steps }) => sum + steps, 0),
@@ -132,10 +146,13 @@ async function main() {
   const start = Date.now()
   const until = start + seconds * 1000
   const seeds = { from, to: from + runs }
-  const result = await playOnAll({ file, code, seeds, until, sound: undefined })
-  const took = (Date.now() - start) / 1000
+  const took = () => `${((Date.now() - start) / 1000).toFixed(0)} s`
+  const all = options.runs === undefined ? "" : ` of ${runs}`
+  const result = await playOnAll({ file, code, seeds, until, sound: undefined }, (played, failed) =>
+    console.error(`${played}${all} runs in ${took()}, ${failed} failed …`),
+  )
   console.log(
-    `${result.runs} runs from seed ${from} in ${took.toFixed(0)} s: ${result.steps} events, ${result.messages} messages`,
+    `${result.runs} runs from seed ${from} in ${took()}: ${result.steps} events, ${result.messages} messages`,
   )
   await report(simulator, code, result, options.store)
   finish({ passed: result.runs - result.failed.length, failed: result.failed.length, skipped: 0 })
