@@ -46,7 +46,7 @@ const PEER_HAS_GONE: ReadonlySet<string | undefined> = new Set([
 export class Connection implements PeerConnection, ChannelHandlers, SessionHandlers {
   sink: MessageSink | undefined
   packing: Packing = "parts"
-  /** Undefined for a peer served as over tcp://; with `acceptsPlain`, until its handshake is over. */
+  /** Undefined from the end of the handshake on for a peer that is served as over tcp://. */
   encoding: ConnectionEncoding | undefined
   readonly #socket: Socket
   readonly #options: ConnectionOptions
@@ -74,14 +74,14 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
     onEvent: (event: ConnectionEvent<Connection>) => void,
   ) {
     const { socket } = channel
-    const { handshakeMs, handshake, relays, acceptsPlain } = options
+    const { handshakeMs, handshake, relays } = options
     this.#socket = socket
     this.#options = options
     this.#emit = onEvent
     this.#session = new Session(handshake, this, relays ? this : undefined)
     this.#reader = new SocketReader(socket, this.#session, options, this)
     this.#writer = new SocketWriter(socket)
-    if (!acceptsPlain) this.encoding = new ConnectionEncoding(options, this)
+    this.encoding = new ConnectionEncoding(options, this)
     channel.handlers = this
     if (handshakeMs > 0) this.#limit = new Deadline(handshakeMs, () => this.timedOut())
     this.#session.start()
@@ -333,9 +333,10 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
     if (this.#options.heartbeat.intervalMs > 0)
       this.#heartbeat = new Heartbeat(this, this.#options.heartbeat)
     this.packing = sender.packingFor(this.peerRevision)
-    if (!this.encoding && this.packing !== "frames") {
-      this.#reader.startDecoding()
-      this.encoding = new ConnectionEncoding(this.#options, this)
+    if (this.packing === "frames") {
+      this.#reader.receivePlain()
+      this.encoding?.close()
+      this.encoding = undefined
     }
   }
 

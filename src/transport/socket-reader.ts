@@ -52,7 +52,7 @@ const counted: Traffic = { messages: 0, plainBytes: 0, wireBytes: 0 }
 export class SocketReader implements Readable, TranscoderSink {
   readonly #socket: Socket
   readonly #session: Session
-  readonly #options: ConnectionOptions
+  readonly #budgetBytes: number
   readonly #connection: ReaderEvents
   #receiver: Receiver
   /** Received bytes of a handshake that are read in the next slice. */
@@ -89,19 +89,18 @@ export class SocketReader implements Readable, TranscoderSink {
   ) {
     this.#socket = socket
     this.#session = session
-    this.#options = options
+    this.#budgetBytes = options.settings.budgetBytes
     this.#connection = connection
-    if (options.acceptsPlain) {
-      const receiver = new PlainPeerReceiver(options.settings.budgetBytes)
-      this.#receiver = receiver
-      session.headCheck = receiver
-    } else this.#receiver = openTranscoder(options)
+    // Opened here, where a lack of memory refuses the peer before it sends anything.
+    this.#receiver = Transcoder.receiving(receivingInstance(), options.settings, true)
   }
 
-  /** Decodes all that follows the handshake, which has shown that the peer is not a plain one. */
-  startDecoding(): void {
-    this.#session.headCheck = undefined
-    this.#receiver = openTranscoder(this.#options)
+  /** Decodes nothing that follows the handshake, which has shown that the peer is a plain one. */
+  receivePlain(): void {
+    const receiver = new PlainPeerReceiver(this.#budgetBytes)
+    this.#receiver.close()
+    this.#receiver = receiver
+    this.#session.headCheck = receiver
   }
 
   get isBehind(): boolean {
@@ -361,8 +360,4 @@ export class SocketReader implements Readable, TranscoderSink {
   close(): void {
     this.#receiver.close()
   }
-}
-
-function openTranscoder({ settings }: ConnectionOptions): Transcoder {
-  return Transcoder.receiving(receivingInstance(), settings, true)
 }

@@ -320,8 +320,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: CONNECTION,
-        from: '    this.packing = sender.packingFor(this.peerRevision)\n    if (!this.encoding && this.packing !== "frames") {',
-        to: "    this.packing = sender.packingFor(this.peerRevision ?? 1)\n    if (!this.encoding && this.peerRevision !== undefined) {",
+        from: '    this.packing = sender.packingFor(this.peerRevision)\n    if (this.packing === "frames") {',
+        to: "    this.packing = sender.packingFor(this.peerRevision ?? 1)\n    if (this.#options.acceptsPlain && this.peerRevision === undefined) {",
       },
     ],
   },
