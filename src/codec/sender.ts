@@ -174,10 +174,16 @@ export class Sender {
   ): Chunk {
     if (packing === "frames") return framesChunk(this.#builder, frames, message)
     const arenas = packing === "arenas"
-    if (arenas !== this.#arenas) this.#useArenas(arenas)
-    if (effort !== this.#effort) this.#useEffort(effort)
-    const instance = this.#instance
-    const handle = this.#handle
+    const { instance, transcoder } = this.#opened ?? this.#open()
+    const { handle } = transcoder
+    if (arenas !== this.#arenas) {
+      instance.exports.zl_sending_arenas(handle, arenas ? 1 : 0)
+      this.#arenas = arenas
+    }
+    if (effort !== this.#effort) {
+      transcoder.effort = effort
+      this.#effort = effort
+    }
     const messages = instance.wide(handle, 0)
     const plainBytes = instance.wide(handle, 2)
     const wireBytes = instance.wide(handle, 4)
@@ -186,8 +192,10 @@ export class Sender {
     try {
       // Made now: an error later, while the chunk is being written, would lose the chunk.
       const dictionary = effort === NO_EFFORT ? undefined : this.dictionaryFrame
-      builder.append(plain.bytes)
-      this.#gatherFrames(frames, stay)
+      if (plain.messages > 0) builder.append(plain.bytes)
+      // No part of few frames is handled separately.
+      if (frames.length <= BYPASS_MIN_BYTES) this.#gather(frames)
+      else this.#gatherFrames(frames, stay)
       if (message) this.#gatherMessage(message)
       this.#transcode()
       const encoded = instance.wide(handle, 0) - messages
@@ -207,16 +215,6 @@ export class Sender {
       zl_body_taken(handle, zl_body_left(handle))
       throw error
     }
-  }
-
-  #useArenas(arenas: boolean): void {
-    this.#instance.exports.zl_sending_arenas(this.#handle, arenas ? 1 : 0)
-    this.#arenas = arenas
-  }
-
-  #useEffort(effort: number): void {
-    this.#transcoder.effort = effort
-    this.#effort = effort
   }
 
   accepts(): boolean {
@@ -294,10 +292,6 @@ export class Sender {
 
   /** Gathers frames. Parts that are too large, or are sent plain, are handled separately. */
   #gatherFrames(frames: Uint8Array, stay: boolean): void {
-    if (frames.length <= BYPASS_MIN_BYTES) {
-      this.#gather(frames)
-      return
-    }
     // Searching many small frames would take longer than transcoding them.
     let left = frames.length > this.#instance.partMax ? Number.POSITIVE_INFINITY : BYPASS_FRAMES
     let from = 0
@@ -389,9 +383,9 @@ export class Sender {
    * the module's status.
    */
   #transcode(): number {
-    const instance = this.#instance
     const length = this.#gatheredBytes
     if (length === 0) return 0
+    const { instance, transcoder } = this.#open()
     const input = instance.scratch(INPUT, length)
     let end: number = input
     for (const bytes of this.#gathered) {
@@ -400,7 +394,7 @@ export class Sender {
     }
     this.#gathered.length = 0
     this.#gatheredBytes = 0
-    return this.#transcoder.run(input, length, this.#sink)
+    return transcoder.run(input, length, this.#sink)
   }
 }
 

@@ -115,7 +115,8 @@ export class Batch implements PlainMessages {
   /** Appends a message. `bytes` is its `plainLength`. */
   append(message: Message, bytes: number): void {
     if (this.length + bytes > this.#buffer.length) this.#grow(this.length + bytes)
-    const isPlain = this.#plainEnd === this.length && areBelow(message, this.#plainBelow)
+    const plainBelow = this.#plainEnd === this.length ? this.#plainBelow : 0
+    const isPlain = plainBelow > 0 && areBelow(message, plainBelow)
     const sentinelBytes = isPlain ? SENTINEL_BYTES : 0
     const buffer = this.#buffer
     let at = this.length

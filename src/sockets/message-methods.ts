@@ -79,7 +79,8 @@ export function defineMessageMethods(
             : callNative(this, OPTION.sendTimeout, timeoutMs, () => send.call(this, message)),
         )
       }
-      checkSendArguments(args, takesRouting)
+      const isUsual = args.length === 1 && args[0] !== undefined && !takesRouting
+      if (!isUsual) checkSendArguments(args, takesRouting)
       core.operations.checkUsable()
       const routing = takesRouting ? toRouting(className, args[1] as object) : NO_ROUTING
       return core.operations.send(toMessage(args[0]), routing)
