@@ -219,15 +219,14 @@ export class Distribution implements Flushable, SharedBatch {
   }
 
   #openMemory(): OpenMemory | undefined {
-    const [first] = this.#shared
-    const sharing = first?.connection?.sharing
-    if (!sharing) return undefined
+    const encoder = this.#shared[0]?.encoder
+    if (!encoder?.openMemory) return undefined
     const connections: object[] = []
     for (const { isFree, connection } of this.#shared) {
       if (!isFree) return undefined
       connections.push(connection as object)
     }
-    return sharing.openMemory(connections)
+    return encoder.openMemory(connections)
   }
 
   /**

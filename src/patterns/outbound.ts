@@ -292,7 +292,7 @@ export abstract class Outbound implements Flushable {
     // A conflated message must not leave early, because the next one may replace it; nor may any other
     // overtake what is queued.
     const connection = !this.conflates && this.isFree ? this.#connection : undefined
-    const memory = connection?.sharing?.openMemory([connection])
+    const memory = connection && this.encoder.openMemory?.([connection])
     return new Batch(this.#plainBelow(), BATCH_BYTES, memory)
   }
 

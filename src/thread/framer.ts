@@ -7,7 +7,8 @@ import { countFrames, framesLength, writeFrames } from "../codec/frames.js"
 import { framesChunk } from "../codec/sender.js"
 import { copyShared } from "../codec/shared-copy.js"
 import type { Slab } from "../codec/slabs.js"
-import type { MessageEncoder } from "../transport/transport.js"
+import type { MessageEncoder, OpenMemory } from "../transport/transport.js"
+import { type ConnectionThread, RemoteConnection } from "./remote-connection.js"
 import { SharedSlabs } from "./shared-slabs.js"
 
 const NO_FRAMES = new Uint8Array(0)
@@ -58,6 +59,19 @@ class Framer implements MessageEncoder {
     const bytes = framesLength(message)
     if (bytes > BUFFER_MAX_BYTES) throw outOfMemory("a message", bytes)
     return framesChunk(this.#builder, NO_FRAMES, message)
+  }
+
+  openMemory(connections: readonly object[]): OpenMemory | undefined {
+    const numbers: number[] = []
+    let thread: ConnectionThread | undefined
+    for (const one of connections) {
+      if (!(one instanceof RemoteConnection)) return undefined
+      const { earlyThread } = one
+      thread ??= earlyThread
+      if (earlyThread === undefined || earlyThread !== thread) return undefined
+      numbers.push(one.number)
+    }
+    return thread?.openBatch(numbers)
   }
 
   /** Whether the other thread sees the chunk. One that had to wait may be in memory of its own. */

@@ -128,14 +128,9 @@ export class RemoteConnection implements PeerConnection, Sharing, ReadConnection
     return this.#state.writeMs
   }
 
-  openMemory(connections: readonly object[]): OpenMemory | undefined {
-    const numbers: number[] = []
-    for (const one of connections) {
-      if (!(one instanceof RemoteConnection) || one.#thread !== this.#thread) return undefined
-      if (one.#closed || one.#conflate) return undefined
-      numbers.push(one.number)
-    }
-    return this.#thread.openBatch(numbers)
+  /** The thread, if it may take messages out of an open batch. */
+  get earlyThread(): ConnectionThread | undefined {
+    return this.#closed || this.#conflate ? undefined : this.#thread
   }
 
   write(chunk: Chunk): void {

@@ -155,6 +155,11 @@ export interface MessageEncoder {
    * @throws Error if there is not enough memory. The chunk is unchanged then.
    */
   repack(chunk: Chunk, packing: Packing, effort?: number): Chunk
+  /**
+   * Returns memory for a batch to `connections`, out of which their thread may send messages early;
+   * undefined if there is none.
+   */
+  openMemory?(connections: readonly object[]): OpenMemory | undefined
   /** Returns the plain frames of a chunk, without releasing it. */
   plainFrames(chunk: Chunk): Uint8Array
   /** Adds an endpoint that uses the encoder and will close it. */
@@ -180,14 +185,12 @@ export interface OpenMemory {
 }
 
 /**
- * A connection's dealings with its thread: memory that both threads see, credit for messages to
- * receive, and messages that are still on their way to the thread.
+ * A connection's dealings with its thread: credit for messages to receive, and messages that are still
+ * on their way to the thread.
  */
 export interface Sharing {
   /** Milliseconds that the latest write took on the other thread. */
   readonly threadMs: number
-  /** Returns memory for messages to `connections`, which include this one; undefined if there is none. */
-  openMemory(connections: readonly object[]): OpenMemory | undefined
   /** The application consumed a message that the sink took. */
   messageConsumed(): void
   /**

@@ -86,8 +86,6 @@ export class FakeSharing implements Sharing {
   /** The receive marks that were set. */
   readonly marks: number[] = []
 
-  openMemory(): undefined {}
-
   messageConsumed(): void {}
 
   setMarks(receiveHighWaterMark: number): void {
