@@ -1,16 +1,11 @@
 import { allocate } from "./arrays.js"
+import type { Packing } from "./packing.js"
 import { copyShared } from "./shared-copy.js"
 import { KEEPS_BYTES, LargeSlabs, SLAB_BYTES, type Slab, Slabs, SPARE_MAX } from "./slabs.js"
 
 /** Slabs of chunks that this thread writes to the network. */
 const own = new Slabs(allocate, SPARE_MAX, KEEPS_BYTES)
 const large = new LargeSlabs(allocate, 0, KEEPS_BYTES)
-
-/**
- * The form of messages on the wire: the bare frames of tcp://, parts with sentinels, or parts with
- * sentinels and arenas.
- */
-export type Packing = "frames" | "parts" | "arenas"
 
 /** The contents of a chunk. */
 export interface Content {

@@ -1,6 +1,6 @@
 import { concat } from "./arrays.js"
 import { BYPASS_FRAMES, BYPASS_MIN_BYTES } from "./bypass.js"
-import { type Chunk, ChunkBuilder, type Content, type Packing } from "./chunk.js"
+import { type Chunk, ChunkBuilder, type Content } from "./chunk.js"
 import { DictionaryGroups, type Recipient } from "./dictionary-groups.js"
 import { closed } from "./errors.js"
 import { fixedView } from "./fixed-view.js"
@@ -24,6 +24,7 @@ import {
 import { REFERRED_MIN_BYTES } from "./limits.js"
 import { loadInstanceSync } from "./module.js"
 import { ARENAS_REVISION, NO_EFFORT, type Settings } from "./options.js"
+import { type Packing, packingFor } from "./packing.js"
 import { copied, dictionaryPart, writeLarge } from "./part-writer.js"
 import { copyShared } from "./shared-copy.js"
 import { ArraySource } from "./source.js"
@@ -135,10 +136,7 @@ export class Sender {
 
   /** Returns the packing for a peer that announced this revision, or none. */
   packingFor(peerRevision: number | undefined): Packing {
-    if (this.#acceptsPlain && peerRevision === undefined) return "frames"
-    const { arenas } = this.#settings
-    const uses = arenas === "auto" ? (peerRevision ?? 1) >= ARENAS_REVISION : arenas
-    return uses ? "arenas" : "parts"
+    return packingFor(this.#settings, this.#acceptsPlain, peerRevision)
   }
 
   /**

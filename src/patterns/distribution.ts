@@ -1,5 +1,6 @@
-import type { Chunk, Packing } from "../codec/chunk.js"
+import type { Chunk } from "../codec/chunk.js"
 import { TRAINED_MAX } from "../codec/dictionary-groups.js"
+import type { Packing } from "../codec/packing.js"
 import { clockMs } from "../codec/runtime.js"
 import { throwLater } from "../transport/throw-later.js"
 import type {

@@ -1,5 +1,6 @@
-import { Chunk, type Packing } from "../codec/chunk.js"
+import { Chunk } from "../codec/chunk.js"
 import { REFERRED_MIN_BYTES } from "../codec/limits.js"
+import type { Packing } from "../codec/packing.js"
 import { clearTimeout, clockMs, setTimeout } from "../codec/runtime.js"
 import { throwLater } from "../transport/throw-later.js"
 import type {

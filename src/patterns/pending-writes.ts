@@ -1,4 +1,5 @@
-import { Chunk, type Packing } from "../codec/chunk.js"
+import { Chunk } from "../codec/chunk.js"
+import type { Packing } from "../codec/packing.js"
 import { Queue } from "../transport/queue.js"
 import type { PendingWrite, Waiting } from "../transport/transport.js"
 

@@ -1,4 +1,5 @@
-import type { Chunk, Packing } from "../codec/chunk.js"
+import type { Chunk } from "../codec/chunk.js"
+import type { Packing } from "../codec/packing.js"
 import { clearTimeout, setTimeout } from "../codec/runtime.js"
 import type { Sender } from "../codec/sender.js"
 

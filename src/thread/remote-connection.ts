@@ -1,5 +1,6 @@
-import { Chunk, type Packing } from "../codec/chunk.js"
+import { Chunk } from "../codec/chunk.js"
 import { partDetached } from "../codec/errors.js"
+import type { Packing } from "../codec/packing.js"
 import { Queue } from "../transport/queue.js"
 import type {
   Command,

@@ -1,8 +1,9 @@
 /** The interface between endpoints and a transport, whichever thread runs its connections. */
-import type { Chunk, Packing } from "../codec/chunk.js"
+import type { Chunk } from "../codec/chunk.js"
 import type { Recipient } from "../codec/dictionary-groups.js"
 import type { ProtocolError } from "../codec/errors.js"
 import type { Settings } from "../codec/options.js"
+import type { Packing } from "../codec/packing.js"
 import type { PlainMessages, Sender } from "../codec/sender.js"
 import type { Traffic } from "../codec/traffic.js"
 import type { AuthStatus, HandshakeEvent, HandshakeSettings } from "../zmtp/handshake.js"

@@ -166,7 +166,7 @@ export const mutations: readonly Mutation[] = [
     name: "arenas go to peers that announced revision 1",
     patches: [
       {
-        file: "src/codec/sender.ts",
+        file: "src/codec/packing.ts",
         from: "(peerRevision ?? 1) >= ARENAS_REVISION",
         to: "(peerRevision ?? 1) >= 1",
       },

@@ -1,8 +1,9 @@
 /** Pipes without a network, whose written messages are kept as text. */
 import { expect, onTestFinished } from "vitest"
-import { Chunk, type Packing } from "../../src/codec/chunk.js"
+import { Chunk } from "../../src/codec/chunk.js"
 import type { ProtocolError } from "../../src/codec/errors.js"
 import type { Settings } from "../../src/codec/options.js"
+import type { Packing } from "../../src/codec/packing.js"
 import type { Sender } from "../../src/codec/sender.js"
 import { flushAll } from "../../src/patterns/flusher.js"
 import type { Message } from "../../src/patterns/message.js"

@@ -1,8 +1,9 @@
 /** Memory that pipes keep: buffers of batches, and slabs with few queued chunks. */
 import { expect, test } from "vitest"
 
-import { type Chunk, ChunkBuilder, type Packing } from "../../../src/codec/chunk.js"
+import { type Chunk, ChunkBuilder } from "../../../src/codec/chunk.js"
 import { checkLz4Options } from "../../../src/codec/options.js"
+import type { Packing } from "../../../src/codec/packing.js"
 import { Sender } from "../../../src/codec/sender.js"
 import { Pipe } from "../../../src/patterns/pipe.js"
 import { framer } from "../../../src/thread/framer.js"

@@ -1,0 +1,23 @@
+import { ARENAS_REVISION, type Settings } from "./options.js"
+
+/**
+ * The form of messages on the wire: the bare frames of tcp://, parts with sentinels, or parts with
+ * sentinels and arenas.
+ */
+export type Packing = "frames" | "parts" | "arenas"
+
+/**
+ * Returns how a peer is sent messages.
+ *
+ * @param acceptsPlain whether peers that announced no revision are plain ones, which read frames.
+ * @param peerRevision the format revision that the peer announced; undefined if none.
+ */
+export function packingFor(
+  { arenas }: Settings,
+  acceptsPlain: boolean,
+  peerRevision: number | undefined,
+): Packing {
+  if (acceptsPlain && peerRevision === undefined) return "frames"
+  const uses = arenas === "auto" ? (peerRevision ?? 1) >= ARENAS_REVISION : arenas
+  return uses ? "arenas" : "parts"
+}
