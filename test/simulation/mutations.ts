@@ -326,6 +326,16 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: "a plain peer is left in its handshake",
+    patches: [
+      {
+        file: CONNECTION,
+        from: '    else if (event.type === "ready") this.#ready()\n',
+        to: '    else if (event.type === "ready") {\n      if (this.#options.acceptsPlain && this.peerRevision === undefined) return\n      this.#ready()\n    }\n',
+      },
+    ],
+  },
+  {
     name: "what waited for peers of one kind goes to one of the other as it is",
     patches: [
       {

@@ -41,7 +41,12 @@ export interface AnySocket {
   readonly lz4: {
     on(name: string, listener: (event: PeerEvent) => void): void
     readonly stats: { sent: Counts; received: Counts }
-    readonly connections: readonly { sent: Counts; received: Counts }[]
+    readonly connections: readonly {
+      readonly remotePort: number
+      readonly scheme: string | undefined
+      readonly sent: Counts
+      readonly received: Counts
+    }[]
   }
   readonly events: { on(name: string, listener: () => void): void }
   [Symbol.asyncIterator](): AsyncIterator<Received>

@@ -58,7 +58,10 @@ export class Connections implements Checker {
   }
 
   quiet(): void {
-    for (const link of this.#run.network.links) this.#checkStays(link)
+    for (const link of this.#run.network.links) {
+      this.#checkStays(link)
+      this.#checkServed(link)
+    }
     this.#checkReconnects()
     this.#ending = true
   }
@@ -84,6 +87,34 @@ export class Connections implements Checker {
           `${spec.type} ${spec.number} has no connection to ${name}`,
         )
       }
+    }
+  }
+
+  /**
+   * Checks that a connection which stays open has got through its handshake at both ends, and that a
+   * plain peer is served as over tcp://.
+   */
+  #checkServed(link: Link): void {
+    const { scenario, programs, world } = this.#run
+    const ends = endsOf(this.#run, link)
+    if (!ends || link.isOver || link.wasCut || link.firstCloser !== undefined) return
+    if (link.openedMs > world.now - RECONNECTED_MS) return
+    const { dialling, accepting } = ends
+    if (isDenied(scenario, dialling) || isDenied(scenario, accepting)) return
+    const isPlain = [dialling, accepting].some(({ process }) => process === scenario.plainProcess)
+    const wanted = isPlain ? "tcp" : "lz4+tcp"
+    for (const [spec, { remotePort }] of [
+      [dialling, link.dialling],
+      [accepting, link.accepting],
+    ] as const) {
+      const program = programs.find((one) => one.spec === spec)
+      if (!program || program.isClosed) continue
+      const one = program.socket.lz4.connections.find((other) => other.remotePort === remotePort)
+      if (one?.scheme !== wanted)
+        world.fail(
+          "who is connected is served",
+          `${link.dialling.label}: ${spec.type} ${spec.number} shows ${one?.scheme} in place of ${wanted}`,
+        )
     }
   }
 
