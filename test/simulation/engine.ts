@@ -441,8 +441,10 @@ export class Process {
 
   #performance(loop: EventLoop): object {
     const world = this.#world
+    const { turns } = this.inside.find((one) => one.loop === loop) as Inside
     return {
       now: () => {
+        turns.looked()
         world.now += this.#clockMs
         return world.now
       },
@@ -472,7 +474,7 @@ export class Process {
       held: 0,
       slabs: new Set(),
       openBatches: 0,
-      turns: new Turns(this.#world),
+      turns: new Turns(this.#world, this.#limits.operations),
       open: new Map(),
       secrets,
     }

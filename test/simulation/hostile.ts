@@ -27,6 +27,11 @@ const NAMES: Readonly<Partial<Record<TypeName, string>>> = {
 const zmtpName = (type: TypeName): string => NAMES[type] ?? type.toUpperCase()
 
 const PINGS = 3000
+/** Number of subscriptions, and of connections, of a flood of them. */
+const TOPICS = 3000
+const CONNECTS = 40
+/** Milliseconds between two of these connections. */
+const CONNECTS_EVERY_MS = 0.2
 
 /** Returns what a peer with CURVE sends that has the server's key, and no answer from it yet. */
 function encrypted(random: Random, curve: Curve): Uint8Array {
@@ -104,6 +109,15 @@ function bytesOf({ kind, seed }: HostileSpec, type: TypeName, curve: Curve): Uin
       )
       return concat(hello, ...Array.from({ length: PINGS }, () => ping))
     }
+    case "topics": {
+      const command = (name: string, topic: string) =>
+        frame(Buffer.concat([Buffer.of(name.length), Buffer.from(name + topic)]), 4)
+      const pieces = [hello]
+      for (let i = 0; i < TOPICS; i++)
+        pieces.push(command(random.chance(0.7) ? "SUBSCRIBE" : "CANCEL", `x${random.below(500)}`))
+      return concat(...pieces)
+    }
+    case "connects":
     case "messages": {
       // A peer that announces nothing is a plain one where plain ones are accepted.
       const part = () => plainPart(noise(random.below(100)))
@@ -135,7 +149,11 @@ export function attack(
   number: number,
   { oracle }: Compiled,
 ): void {
-  loop.setTimeout(() => {
+  const isFlood = spec.kind === "connects"
+  for (let i = 0; i < (isFlood ? CONNECTS : 1); i++)
+    loop.setTimeout(connect, spec.atMs + i * CONNECTS_EVERY_MS)
+
+  function connect() {
     const port = portOf(spec.to, spec.index)
     const options = { port, allowHalfOpen: true, localAddress: `${HOSTILE}${number + 1}` }
     const socket = network.dial(loop, options) as Socket
@@ -145,6 +163,6 @@ export function attack(
     socket.on("connect", () => socket.write(bytesOf(spec, partner, oracle)))
     socket.on("end", () => socket.destroy())
     const stayMs = new Random(spec.seed, 1).pick([1, 30, 400])
-    loop.setTimeout(() => socket.destroy(), stayMs)
-  }, spec.atMs)
+    loop.setTimeout(() => socket.destroy(), isFlood ? 2 : stayMs)
+  }
 }

@@ -555,6 +555,26 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: "new connections decode before those that have been quiet",
+    patches: [
+      {
+        file: LINE,
+        from: "    if (shareMs === undefined) return this.#virtualMs + this.#turnMs\n",
+        to: "    if (shareMs === undefined) return this.#virtualMs - CREDIT_MS\n",
+      },
+    ],
+  },
+  {
+    name: "subscriptions are read without a look at the clock",
+    patches: [
+      {
+        file: "src/zmtp/session.ts",
+        from: "return this.#handlers.command(name, body.subarray(1 + name.length)) && goesOn",
+        to: "return this.#handlers.command(name, body.subarray(1 + name.length))",
+      },
+    ],
+  },
+  {
     name: "a quiet connection waits for other programs",
     patches: [
       {

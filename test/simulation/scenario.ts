@@ -116,6 +116,8 @@ export interface HostileSpec {
     | "half"
     | "messages"
     | "curve"
+    | "topics"
+    | "connects"
   seed: number
 }
 
@@ -412,6 +414,9 @@ export function makeScenario(seed: number): Scenario {
   const isSteady = !faulty && !breaks && !lacksMemory && !auth && isKept && acted.length === 0
   if (isSteady) takeNextIds(new Random(seed, 29), sockets)
   const plainProcess = random.chance(0.12) ? acceptPlain(random, sockets) : undefined
+  const attackers =
+    !breaks && random.chance(0.15) ? hostile(random, binding, curve && encrypted) : []
+  floodOtherwise(new Random(seed, 43), attackers, sockets)
   const beats = sockets.some(({ options }) => options.heartbeatInterval !== undefined)
   return {
     seed,
@@ -420,7 +425,7 @@ export function makeScenario(seed: number): Scenario {
     ...(plainProcess !== undefined && { plainProcess }),
     sockets,
     actions: acted,
-    hostile: !breaks && random.chance(0.15) ? hostile(random, binding, curve && encrypted) : [],
+    hostile: attackers,
     network,
     limits: {
       operations: random.pick([512, 512, 1, 5, 30]),
@@ -926,6 +931,20 @@ function hostile(
   for (const peer of peers) if (encrypted?.chance(0.8)) peer.kind = "curve"
   // A PAIR that first met a hostile peer never reads from its partner, which then sends forever.
   return binding.some(({ type }) => type === "Pair") ? [] : peers
+}
+
+/** Makes some hostile peers flood with subscriptions, or with connections that come and go. */
+function floodOtherwise(
+  random: Random,
+  peers: readonly HostileSpec[],
+  sockets: readonly SocketSpec[],
+): void {
+  for (const peer of peers) {
+    if (!random.chance(0.3)) continue
+    const type = sockets.find(({ number }) => number === peer.to)?.type
+    const takesTopics = type === "Publisher" || type === "XPublisher"
+    peer.kind = takesTopics && random.chance(0.7) ? "topics" : "connects"
+  }
 }
 
 function networkSpec(random: Random, faulty: boolean, { maxBytes }: Sizes): NetworkSpec {

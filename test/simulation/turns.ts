@@ -26,12 +26,19 @@ export class Turns {
   #virtualMs = 0
   /** Milliseconds of decoding since the event loop last had its turn. */
   #spentMs = 0
-  #isReading = false
   /** The longest slice so far. */
   #longestMs = 0
 
-  constructor(world: World) {
+  /** Whether a slice is being decoded, and the frames read in it since the engine looked at the clock. */
+  #isReading = false
+  #frames = 0
+  readonly #framesMax: number
+
+  /** @param operations maximum number of frames that a session reads in one call. */
+  constructor(world: World, operations: number) {
     this.#world = world
+    // Those that were kept may be followed by a large one that was read into place, and by more.
+    this.#framesMax = 2 * operations + 1
   }
 
   /**
@@ -52,15 +59,18 @@ export class Turns {
 
   /** A slice begins. @param startMs its virtual time */
   begins(readable: Readable, startMs: number): void {
-    this.#isReading = true
     this.#virtualMs = Math.max(this.#virtualMs, startMs)
     // One that has been quiet may decode before those in line, for a limited time.
-    if (!this.#waiting.delete(readable)) return
+    this.#isReading = true
+    this.#frames = 0
+    const own = this.#waiting.get(readable)
+    if (!own) return
+    this.#waiting.delete(readable)
     for (const { startMs: otherMs, isHeld } of this.#waiting.values())
-      if (!isHeld && otherMs + this.#longestMs < startMs)
+      if (!isHeld && otherMs + this.#longestMs < own.startMs)
         this.#world.fail(
           "whoever used least of the time decodes first",
-          `a slice begins at ${startMs} ms, and another could have begun at ${otherMs} ms`,
+          `a slice begins at ${own.startMs} ms, and another could have begun at ${otherMs} ms`,
         )
   }
 
@@ -80,6 +90,20 @@ export class Turns {
   exchanged(): void {
     if (!this.#isReading)
       this.#world.fail("handshakes of CURVE are read in turns", "a key was computed out of turn")
+  }
+
+  /** A frame is read. */
+  framed(): void {
+    if (this.#isReading && ++this.#frames > this.#framesMax)
+      this.#world.fail(
+        "a slice ends in time",
+        `${this.#frames} frames were read without a look at the clock`,
+      )
+  }
+
+  /** The engine looks at the clock. */
+  looked(): void {
+    this.#frames = 0
   }
 
   /** The connection whose turn it was waits for its program. */
