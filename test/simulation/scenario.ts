@@ -432,7 +432,7 @@ export function makeScenario(seed: number): Scenario {
       sliceBytes: random.pick([524_288, 524_288, 100, 5000]),
       roomBytes: random.pick([262_144, 262_144, 100, 3000]),
       largeBytes: new Random(seed, 31).pick([32_768, 10_000, 1000, 20]),
-      ...(curve && { cipherBytes: encrypted.pick([196_608, 400, 100]) }),
+      ...(curve && { cipherBytes: encrypted.pick([65_536, 400, 100]) }),
       ...(breaks && { operations: apart.pick([1, 5]), sliceBytes: 524_288, roomBytes: 3000 }),
     },
     memoryShare: lacksMemory ? random.pick([0.05, 0.2]) : 0,

@@ -32,11 +32,13 @@ _Static_assert(NAME_BYTES + ZL_COUNTER_BYTES + ZL_MAC_BYTES == ZL_MESSAGE_HEAD_B
 
 /* -- Boxes ----------------------------------------------------------------------- */
 
-/* A box under way. */
+/* A box under way. Whoever has one wipes it, once for all the messages of a call. */
 typedef struct {
+  /* Only for a box in pieces. */
   crypto_onetimeauth_poly1305_state mac;
   uint8_t key[ZL_KEY_BYTES];
   uint8_t counter[ZL_COUNTER_BYTES];
+  uint8_t mac_key[MAC_KEY_BYTES];
   /* The last bytes of the key stream up to `end`, those before `position` of them used. */
   uint8_t stream[WIDE_BYTES];
   uint64_t position;
@@ -51,9 +53,8 @@ static void cross_blocks(const box *b, const uint8_t *from, uint32_t length, uin
 /* Reads the next part of the key stream, for `wanted` bytes. */
 static void read_stream(box *b, uint64_t wanted) {
   const uint32_t bytes = wanted > BLOCK_BYTES ? WIDE_BYTES : BLOCK_BYTES;
-  uint8_t *at = b->stream + (WIDE_BYTES - bytes);
-  memset(at, 0, bytes);
-  cross_blocks(b, at, bytes, at);
+  static const uint8_t zeros[WIDE_BYTES];
+  cross_blocks(b, zeros, bytes, b->stream + (WIDE_BYTES - bytes));
   b->end = b->position + bytes;
 }
 
@@ -63,14 +64,15 @@ static void box_begin(box *b, const uint8_t *key, const uint8_t *counter, uint64
   memcpy(b->counter, counter, ZL_COUNTER_BYTES);
   b->position = 0;
   read_stream(b, length > WIDE_BYTES ? WIDE_BYTES : MAC_KEY_BYTES + length);
-  crypto_onetimeauth_poly1305_init(&b->mac, b->stream + WIDE_BYTES - b->end);
+  memcpy(b->mac_key, b->stream + WIDE_BYTES - b->end, MAC_KEY_BYTES);
   b->position = MAC_KEY_BYTES;
 }
 
 /* `to` is `from`, or they do not overlap. */
 static void xor_bytes(uint8_t *to, const uint8_t *from, const uint8_t *with, uint32_t length) {
+  typedef uint64_t pair __attribute__((vector_size(16)));
   uint32_t i = 0;
-  for (uint64_t one, other; i + sizeof one <= length; i += sizeof one) {
+  for (pair one, other; i + sizeof one <= length; i += sizeof one) {
     memcpy(&one, from + i, sizeof one);
     memcpy(&other, with + i, sizeof other);
     one ^= other;
@@ -106,28 +108,12 @@ static void box_seal(box *b, const uint8_t *plain, uint32_t length, uint8_t *tar
   crypto_onetimeauth_poly1305_update(&b->mac, target, length);
 }
 
-static void box_end(box *b, uint8_t *mac) {
-  crypto_onetimeauth_poly1305_final(&b->mac, mac);
-  sodium_memzero(b, sizeof *b);
-}
-
-/* Compares the MAC of what was read with the one that was received. */
-static int32_t box_verify(box *b, const uint8_t *mac) {
-  uint8_t expected[ZL_MAC_BYTES];
-  crypto_onetimeauth_poly1305_final(&b->mac, expected);
-  const int different = crypto_verify_16(mac, expected);
-  sodium_memzero(expected, sizeof expected);
-  return different ? ZL_E_FORGED : 0;
-}
-
 /* Opens a box whose MAC is elsewhere. Nothing is written if it is forged. */
 static int32_t box_open(box *b, const uint8_t *mac, const uint8_t *sealed, uint32_t length,
                         uint8_t *target) {
-  crypto_onetimeauth_poly1305_update(&b->mac, sealed, length);
-  const int32_t result = box_verify(b, mac);
-  if (result == 0) box_cross(b, sealed, length, target);
-  sodium_memzero(b, sizeof *b);
-  return result;
+  if (crypto_onetimeauth_poly1305_verify(mac, sealed, length, b->mac_key)) return ZL_E_FORGED;
+  box_cross(b, sealed, length, target);
+  return 0;
 }
 
 /* -- The handshake --------------------------------------------------------------- */
@@ -156,8 +142,9 @@ void zl_box(const uint8_t *key, const uint8_t *nonce, const uint8_t *plain, uint
             uint8_t *target) {
   box b;
   begin_with_nonce(&b, key, nonce, length);
-  box_seal(&b, plain, length, target + ZL_MAC_BYTES);
-  box_end(&b, target);
+  box_cross(&b, plain, length, target + ZL_MAC_BYTES);
+  crypto_onetimeauth_poly1305(target, target + ZL_MAC_BYTES, length, b.mac_key);
+  sodium_memzero(&b, sizeof b);
 }
 
 int32_t zl_box_open(const uint8_t *key, const uint8_t *nonce, const uint8_t *sealed,
@@ -167,6 +154,7 @@ int32_t zl_box_open(const uint8_t *key, const uint8_t *nonce, const uint8_t *sea
   box b;
   begin_with_nonce(&b, key, nonce, plain);
   const int32_t result = box_open(&b, sealed, sealed + ZL_MAC_BYTES, plain, target);
+  sodium_memzero(&b, sizeof b);
   return result < 0 ? result : (int32_t)plain;
 }
 
@@ -232,21 +220,19 @@ uint32_t zl_message_flags(uint32_t sealed) {
 }
 
 /* Seals a frame in one go. Returns its length, or ZL_E_USED_UP. */
-static int32_t seal_whole(zl_cipher *cipher, uint8_t flags, const uint8_t *body, uint32_t length,
-                          uint8_t *target) {
-  box b;
-  const int32_t head = message_begin(cipher, &b, length, target);
+static int32_t seal_whole(zl_cipher *cipher, box *b, uint8_t flags, const uint8_t *body,
+                          uint32_t length, uint8_t *target) {
+  const int32_t head = message_begin(cipher, b, length, target);
   if (head < 0) return head;
   uint8_t *sealed = target + head;
-  box_cross(&b, &flags, 1, sealed);
-  box_cross(&b, body, length, sealed + 1);
-  crypto_onetimeauth_poly1305_update(&b.mac, sealed, (size_t)length + 1);
-  box_end(&b, sealed - ZL_MAC_BYTES);
+  box_cross(b, &flags, 1, sealed);
+  box_cross(b, body, length, sealed + 1);
+  crypto_onetimeauth_poly1305(sealed - ZL_MAC_BYTES, sealed, (size_t)length + 1, b->mac_key);
   return head + 1 + (int32_t)length;
 }
 
-int32_t zl_seal(zl_cipher *cipher, const uint8_t *source, uint32_t length, uint8_t *target,
-                uint32_t room, zl_crossing *crossing) {
+static int32_t seal_frames(zl_cipher *cipher, box *b, const uint8_t *source, uint32_t length,
+                           uint8_t *target, uint32_t room, zl_crossing *crossing) {
   *crossing = (zl_crossing){0};
   while (crossing->read < length) {
     const uint8_t *from = source + crossing->read;
@@ -260,12 +246,20 @@ int32_t zl_seal(zl_cipher *cipher, const uint8_t *source, uint32_t length, uint8
     if ((uint64_t)body + ZL_MESSAGE_PREFIX_MAX > room - crossing->written) return 0;
 
     const int32_t sealed =
-        seal_whole(cipher, sealed_flags(frame.flags), from + frame.head_bytes, body, to);
+        seal_whole(cipher, b, sealed_flags(frame.flags), from + frame.head_bytes, body, to);
     if (sealed < 0) return sealed;
     crossing->read += frame.head_bytes + body;
     crossing->written += (uint32_t)sealed;
   }
   return 0;
+}
+
+int32_t zl_seal(zl_cipher *cipher, const uint8_t *source, uint32_t length, uint8_t *target,
+                uint32_t room, zl_crossing *crossing) {
+  box b;
+  const int32_t status = seal_frames(cipher, &b, source, length, target, room, crossing);
+  sodium_memzero(&b, sizeof b);
+  return status;
 }
 
 /* Checks the name, of which `have` bytes are there. */
@@ -283,9 +277,8 @@ static int32_t message_open(zl_cipher *cipher, box *b, const uint8_t *head, uint
   return 0;
 }
 
-int32_t zl_unseal(zl_cipher *cipher, const uint8_t *source, uint32_t length, uint32_t max_low,
-                  uint32_t max_high, uint8_t *target, uint32_t room, zl_crossing *crossing) {
-  const uint64_t max = zl_join_u64(max_low, max_high);
+static int32_t unseal_frames(zl_cipher *cipher, box *b, const uint8_t *source, uint32_t length,
+                             uint64_t max, uint8_t *target, uint32_t room, zl_crossing *crossing) {
   *crossing = (zl_crossing){0};
   while (crossing->read < length) {
     const uint8_t *from = source + crossing->read;
@@ -309,14 +302,12 @@ int32_t zl_unseal(zl_cipher *cipher, const uint8_t *source, uint32_t length, uin
     const uint32_t plain = (uint32_t)frame.body_bytes - ZL_MESSAGE_MIN_BYTES;
     if ((uint64_t)plain + ZMTP_LONG_HEAD > room - crossing->written) return 0;
 
-    box b;
-    const int32_t refused = message_open(cipher, &b, body, plain + 1);
+    const int32_t refused = message_open(cipher, b, body, plain + 1);
     if (refused) return refused;
     /* The head of the frame ends with the byte in which the flags are opened. */
     const uint32_t head = plain > UINT8_MAX ? ZMTP_LONG_HEAD : ZMTP_SHORT_HEAD;
     const uint8_t *mac = body + ZL_MESSAGE_HEAD_BYTES - ZL_MAC_BYTES;
-    const int32_t forged =
-        box_open(&b, mac, body + ZL_MESSAGE_HEAD_BYTES, plain + 1, to + head - 1);
+    const int32_t forged = box_open(b, mac, body + ZL_MESSAGE_HEAD_BYTES, plain + 1, to + head - 1);
     if (forged) return forged;
     const uint8_t flags = (uint8_t)zl_message_flags(to[head - 1]);
     /* MORE outside is not authenticated, so it may only repeat what is inside. */
@@ -328,6 +319,15 @@ int32_t zl_unseal(zl_cipher *cipher, const uint8_t *source, uint32_t length, uin
   return 0;
 }
 
+int32_t zl_unseal(zl_cipher *cipher, const uint8_t *source, uint32_t length, uint32_t max_low,
+                  uint32_t max_high, uint8_t *target, uint32_t room, zl_crossing *crossing) {
+  box b;
+  const int32_t status = unseal_frames(cipher, &b, source, length, zl_join_u64(max_low, max_high),
+                                       target, room, crossing);
+  sodium_memzero(&b, sizeof b);
+  return status;
+}
+
 /* -- Messages in pieces ------------------------------------------------------------ */
 
 static box large;
@@ -337,6 +337,7 @@ int32_t zl_seal_begin(zl_cipher *cipher, uint32_t flags, uint32_t bytes_low, uin
                       uint8_t *target) {
   const int32_t head = message_begin(cipher, &large, zl_join_u64(bytes_low, bytes_high), target);
   if (head < 0) return head;
+  crypto_onetimeauth_poly1305_init(&large.mac, large.mac_key);
   const uint8_t plain = sealed_flags(flags);
   box_seal(&large, &plain, 1, target + head);
   return head + 1;
@@ -347,13 +348,17 @@ void zl_seal_piece(uint8_t *piece, uint32_t length) {
 }
 
 void zl_seal_end(uint8_t *mac) {
-  box_end(&large, mac);
+  crypto_onetimeauth_poly1305_final(&large.mac, mac);
+  sodium_memzero(&large, sizeof large);
 }
 
 int32_t zl_unseal_begin(zl_cipher *cipher, const uint8_t *head) {
   if (!is_named(head, NAME_BYTES)) return ZL_E_NOT_MESSAGE;
   memcpy(large_mac, head + ZL_MESSAGE_HEAD_BYTES - ZL_MAC_BYTES, ZL_MAC_BYTES);
-  return message_open(cipher, &large, head, WIDE_BYTES);
+  const int32_t refused = message_open(cipher, &large, head, WIDE_BYTES);
+  if (refused) return refused;
+  crypto_onetimeauth_poly1305_init(&large.mac, large.mac_key);
+  return 0;
 }
 
 void zl_unseal_piece(uint8_t *piece, uint32_t length) {
@@ -362,7 +367,10 @@ void zl_unseal_piece(uint8_t *piece, uint32_t length) {
 }
 
 int32_t zl_unseal_end(void) {
-  const int32_t result = box_verify(&large, large_mac);
+  uint8_t expected[ZL_MAC_BYTES];
+  crypto_onetimeauth_poly1305_final(&large.mac, expected);
+  const int different = crypto_verify_16(large_mac, expected);
+  sodium_memzero(expected, sizeof expected);
   sodium_memzero(&large, sizeof large);
-  return result;
+  return different ? ZL_E_FORGED : 0;
 }

@@ -11,10 +11,20 @@
 #include "randombytes.h"
 #include "runtime.h"
 
+/* libsodium wipes a few bytes several times for each message. A loop takes less time for that than
+ * the engine's memory.fill, which the barrier keeps it from becoming; nor is what nobody reads left
+ * out. */
 void sodium_memzero(void *const bytes, const size_t length) {
-  memset(bytes, 0, length);
-  /* Keeps the compiler from leaving out what nobody reads. */
-  __asm__ __volatile__("" : : "r"(bytes) : "memory");
+  uint8_t *at = bytes;
+  uint8_t *const end = at + length;
+  for (; end - at >= (ptrdiff_t)sizeof(uint64_t); at += sizeof(uint64_t)) {
+    memset(at, 0, sizeof(uint64_t));
+    __asm__ __volatile__("" : : "r"(at) : "memory");
+  }
+  for (; at < end; at++) {
+    *at = 0;
+    __asm__ __volatile__("" : : "r"(at) : "memory");
+  }
 }
 
 /* WebAssembly has SIMD in all engines since 2021, and every x86-64 has SSE2. */
