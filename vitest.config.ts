@@ -164,7 +164,7 @@ export default defineConfig({
       ...["binds", "connects"].map((server) =>
         project(`differential-curve-${server}`, {
           include: all ? scenarios("*") : scenarios(...WITH_CURVE),
-          exclude: scenarios("curve", "raw-curve", "raw-peers", "security"),
+          exclude: scenarios("curve", "raw-curve", "raw-peers", "raw-plain", "security"),
           env: { DIFFERENTIAL_CURVE: server },
         }),
       ),

@@ -53,6 +53,7 @@ export class SocketReader implements Readable, TranscoderSink {
   readonly #socket: Socket
   readonly #session: Session
   readonly #budgetBytes: number
+  readonly #hasCurve: boolean
   readonly #connection: ReaderEvents
   #receiver: Receiver
   /** Received bytes of a handshake that are read in the next slice. */
@@ -90,6 +91,7 @@ export class SocketReader implements Readable, TranscoderSink {
     this.#socket = socket
     this.#session = session
     this.#budgetBytes = options.settings.budgetBytes
+    this.#hasCurve = options.handshake.curve !== undefined
     this.#connection = connection
     // Opened here, where a lack of memory refuses the peer before it sends anything.
     this.#receiver = Transcoder.receiving(receivingInstance(), options.settings, true)
@@ -133,7 +135,7 @@ export class SocketReader implements Readable, TranscoderSink {
    * stranger can ask for in a few bytes.
    */
   get #takesTurns(): boolean {
-    return this.#options.handshake.curve !== undefined && !this.#session.isReady
+    return this.#hasCurve && !this.#session.isReady
   }
 
   /** Reads bytes in which the handshake may go on, or end. */

@@ -713,7 +713,7 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: READER,
-        from: "    return this.#options.handshake.curve !== undefined && !this.#session.isReady\n",
+        from: "    return this.#hasCurve && !this.#session.isReady\n",
         to: "    return false\n",
       },
     ],
