@@ -284,7 +284,9 @@ export class Opener {
       } else if (frameBytes > CIPHER_BYTES) {
         const frame = chunk.subarray(at, at + frameBytes)
         this.#checkFirst(frame)
-        this.#openLarge(frame, frameRoom(frameBytes), sink)
+        const room = frameRoom(frameBytes)
+        this.#openLarge(frame, room, sink)
+        spare(room)
         at += frameBytes
       } else at += this.#openFrames(chunk.subarray(at, at + CIPHER_BYTES), sink)
     }
@@ -366,6 +368,7 @@ export class Opener {
     this.#frameBytes = 0
     if (frameBytes > CIPHER_BYTES) this.#openLarge(frame, frame, sink)
     else this.#openFrames(frame, sink)
+    spare(frame)
     return at
   }
 
@@ -397,7 +400,6 @@ export class Opener {
     const first = plain - frameHeadLength(frame.length - plain)
     writeFrameHead(room, first, flags, frame.length - plain)
     sink(room.subarray(first, frame.length))
-    if (room.buffer.byteLength === REUSED_MAX_BYTES) spareFrame = new Uint8Array(room.buffer)
   }
 }
 
@@ -429,6 +431,11 @@ function frameRoom(bytes: number): Uint8Array {
   const room = spareFrame ?? allocate(REUSED_MAX_BYTES)
   spareFrame = undefined
   return room
+}
+
+/** Takes back memory of `frameRoom`. */
+function spare(room: Uint8Array): void {
+  if (room.buffer.byteLength === REUSED_MAX_BYTES) spareFrame = new Uint8Array(room.buffer)
 }
 
 function check(status: number): number {
