@@ -12,6 +12,11 @@ export class Heap<Item extends object> {
     return this.#items.length
   }
 
+  /** The item that comes before all others; undefined if there is none. */
+  get first(): Item | undefined {
+    return this.#items[0]
+  }
+
   /** In no particular order. */
   [Symbol.iterator](): Iterator<Item> {
     return this.#items.values()

@@ -88,14 +88,20 @@ export class ReadLine {
     return this.#held.every(({ number }) => number >= count)
   }
 
-  /** Returns whether a connection has used clearly less than its share, so that it may go first. */
-  isQuiet({ shareMs }: Readable): boolean {
-    return shareMs !== undefined && shareMs + CREDIT_MS / 2 <= this.#virtualMs
+  /**
+   * Returns whether a connection that is not in line may decode before those that are: it has been quiet,
+   * and used less than all of them. Among many that ask one question after the other, who has just been
+   * answered would otherwise go before those that still wait.
+   */
+  goesFirst(readable: Readable): boolean {
+    if (!this.#isQuiet(readable)) return false
+    const { first } = this.#line
+    return first === undefined || this.#startOf(readable) < first.startMs
   }
 
   join(readable: Readable): void {
     const startMs = this.#startOf(readable)
-    this.#line.add({ readable, startMs, isQuiet: this.isQuiet(readable), number: this.#joined++ })
+    this.#line.add({ readable, startMs, isQuiet: this.#isQuiet(readable), number: this.#joined++ })
   }
 
   /** Returns the virtual time for a slice of a connection that decodes without waiting in line. */
@@ -110,6 +116,11 @@ export class ReadLine {
   #startOf({ shareMs }: Readable): number {
     if (shareMs === undefined) return this.#virtualMs + this.#turnMs
     return Math.max(this.#virtualMs - CREDIT_MS, shareMs)
+  }
+
+  /** Returns whether a connection has used clearly less than its share. */
+  #isQuiet({ shareMs }: Readable): boolean {
+    return shareMs !== undefined && shareMs + CREDIT_MS / 2 <= this.#virtualMs
   }
 
   /** Takes the connection whose turn it is. */

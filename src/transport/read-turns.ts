@@ -36,11 +36,11 @@ export function isIdle(): boolean {
 
 /**
  * Returns whether a connection may decode at once: none is in line and its program keeps up, or it has
- * been quiet. None may while another one decodes.
+ * been quiet, and none in line used less. None may while another one decodes.
  */
 export function mayReadNow(readable: Readable): boolean {
   if (isIdle() && !readable.isBehind) return true
-  return !isReading && line.isQuiet(readable) && aheadMs < TURN_MAX_MS
+  return !isReading && line.goesFirst(readable) && aheadMs < TURN_MAX_MS
 }
 
 /** Decodes a connection's bytes now, and puts it in line if some are left. Call only if `mayReadNow()`. */

@@ -579,13 +579,23 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: TURNS,
-        from: "  return !isReading && line.isQuiet(readable) && aheadMs < TURN_MAX_MS\n",
+        from: "  return !isReading && line.goesFirst(readable) && aheadMs < TURN_MAX_MS\n",
         to: "  return false\n",
       },
       {
         file: TURNS,
         from: "      if (readable.isBehind && !next.isQuiet) {\n",
         to: "      if (readable.isBehind || line.holds) {\n",
+      },
+    ],
+  },
+  {
+    name: "a quiet connection goes before others that used less",
+    patches: [
+      {
+        file: LINE,
+        from: "    return first === undefined || this.#startOf(readable) < first.startMs\n",
+        to: "    return true\n",
       },
     ],
   },

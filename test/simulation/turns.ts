@@ -60,17 +60,17 @@ export class Turns {
   /** A slice begins. @param startMs its virtual time */
   begins(readable: Readable, startMs: number): void {
     this.#virtualMs = Math.max(this.#virtualMs, startMs)
-    // One that has been quiet may decode before those in line, for a limited time.
     this.#isReading = true
     this.#frames = 0
     const own = this.#waiting.get(readable)
-    if (!own) return
     this.#waiting.delete(readable)
+    // One that has been quiet need not get in line, but does not go before those that used less.
+    const [ownMs, leewayMs] = own ? [own.startMs, this.#longestMs] : [startMs, 0]
     for (const { startMs: otherMs, isHeld } of this.#waiting.values())
-      if (!isHeld && otherMs + this.#longestMs < own.startMs)
+      if (!isHeld && otherMs + leewayMs < ownMs)
         this.#world.fail(
           "whoever used least of the time decodes first",
-          `a slice begins at ${own.startMs} ms, and another could have begun at ${otherMs} ms`,
+          `a slice begins at ${ownMs} ms, and another could have begun at ${otherMs} ms`,
         )
   }
 

@@ -24,6 +24,7 @@ test("a heap gives its items in order, whatever was added and taken before", () 
           sorted = [...sorted, item].sort((a, b) => (isBefore(a, b) ? -1 : 1))
         }
         expect(heap.length).toBe(sorted.length)
+        expect(heap.first).toBe(sorted[0])
         expect(new Set(heap)).toEqual(new Set(sorted))
       })
     }),

@@ -88,6 +88,22 @@ describe("turns of decoding", () => {
     while (!isIdle()) await turn()
   })
 
+  it("do not let a quiet connection go before another that used less", async () => {
+    const log: string[] = []
+    readSoon(new Slices(log, "flood", 10, TURN_MAX_MS))
+    for (let i = 0; i < 6; i++) await turn()
+    expect(isIdle()).toBe(false)
+    const asking = new Slices(log, "asking", 1, TURN_MAX_MS / 100)
+    expect(mayReadNow(asking)).toBe(true)
+    readNow(asking)
+    readSoon(new Slices(log, "waiting"))
+    expect(mayReadNow(asking)).toBe(false)
+    await turn()
+    expect(slicesOf(log)).toContain("waiting")
+    expect(mayReadNow(asking)).toBe(true)
+    while (!isIdle()) await turn()
+  })
+
   it("do not let new connections go first", async () => {
     const log: string[] = []
     readSoon(new Slices(log, "flood", 10, TURN_MAX_MS))
