@@ -69,7 +69,10 @@ export async function bundleWithEsbuild(project: Project, bundle: Bundle): Promi
   return outfile
 }
 
-export async function bundleWithWebpack(project: Project, bundle: Bundle): Promise<string> {
+export async function bundleWithWebpack(
+  project: Project,
+  bundle: Bundle & { minimize: boolean },
+): Promise<string> {
   const file = bundleFile(project, "webpack", bundle)
   const esm = bundle.format === "esm"
   const stats = await new Promise<webpack.Stats | undefined>((resolve, reject) =>
@@ -87,6 +90,7 @@ export async function bundleWithWebpack(project: Project, bundle: Bundle): Promi
           module: esm,
           chunkFormat: esm ? "module" : "commonjs",
         },
+        optimization: { minimize: bundle.minimize },
         performance: false,
       },
       (error, result) => (error ? reject(error) : resolve(result)),
