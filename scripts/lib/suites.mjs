@@ -46,7 +46,8 @@ export function elsewhere(all) {
   }
   const loaders = (/** @type {NodeVersion} */ version) => `loaders, Node ${version}`
   return [
-    { name: "runtimes", suite: succeeds(own("prepare", "--runtimes")) },
+    // It waits for the network half of the time, as "python" does.
+    { name: "runtimes", suite: succeeds(own("prepare", "--runtimes")), cores: 0.5 },
     ...versions.flatMap((version, i) => [
       {
         name: `sockets, Node ${version}`,
@@ -88,7 +89,7 @@ export function elsewhere(all) {
 export const suites = [
   { name: "simulate", suite: counts(SIMULATED), cores: 0, after: ["runtimes"] },
   { name: "Rust peer", suite: succeeds(own("prepare", "--rust")) },
-  { name: "python", suite: succeeds(own("prepare", "--python")) },
+  { name: "python", suite: succeeds(own("prepare", "--python")), cores: 0.25 },
   ...elsewhere(false),
   { name: "pressure", suite: vitest("pressure") },
   { name: "check", suite: counts(own("check")) },
