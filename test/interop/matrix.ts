@@ -6,6 +6,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 
 import { matrixDirectory } from "../../scripts/lib/interop.mjs"
+import { isOnceMore } from "../support/transports.js"
 import { FORMS, type Form, type Sent } from "./tap.js"
 
 /** The sender. */
@@ -21,6 +22,7 @@ const seen = new Map<PeerName, Map<Form, Set<Side>>>()
 
 /** Adds the forms that the other side of a connection has decoded. */
 export function record(peer: PeerName, from: Side, sent: Sent): void {
+  if (isOnceMore) return // fewer of the same, with threads
   const forms = seen.get(peer) ?? new Map(FORMS.map((form) => [form, new Set<Side>()]))
   seen.set(peer, forms)
   for (const form of sent.forms) forms.get(form)?.add(from)

@@ -5,6 +5,7 @@ import * as draft from "zeromq-lz4/draft"
 
 import { vectorDictionary } from "../support/plaintexts.js"
 import { type AnySocket, use } from "../support/sockets.js"
+import { isOnceMore } from "../support/transports.js"
 import { hex, type Pairing, pairings, receiving, speaking } from "./pairings.js"
 import { PythonPeer, type Setup } from "./python-peer.js"
 import * as streams from "./stream.js"
@@ -107,11 +108,11 @@ const arrangements: { binds: Side; dictionaries: Side[] }[] = [
   { binds: "ours", dictionaries: [] },
   { binds: "ours", dictionaries: ["ours", "theirs"] },
   { binds: "theirs", dictionaries: ["ours"] },
-  { binds: "theirs", dictionaries: ["theirs"] },
 ]
 
 const joinings = allPairings.flatMap((pairing) =>
-  arrangements.map(({ binds, dictionaries }) => {
+  // With threads, each side binds once.
+  (isOnceMore ? arrangements.slice(1) : arrangements).map(({ binds, dictionaries }) => {
     const { ours, theirs } = pairing
     const count = ["PUSH", "PULL"].includes(ours) ? 10_000 : 500
     const from = dictionaries.join(" and ") || "neither"

@@ -4,6 +4,7 @@ import * as zmq from "zeromq-lz4"
 
 import { vectorDictionary } from "../support/plaintexts.js"
 import type { AnySocket } from "../support/sockets.js"
+import { isOnceMore } from "../support/transports.js"
 import { Joined, type Joining } from "./joined.js"
 import type { Side } from "./matrix.js"
 import { hex, pairings } from "./pairings.js"
@@ -65,13 +66,13 @@ test.each(joinings)(
 
 const small: Stream = {
   name: "small, and some large",
-  count: 100_000,
+  count: 30_000,
   most: 250,
   large: [65_536, 2 << 20],
 }
 
 /** For high levels, which take long to encode. */
-const few: Stream = { ...small, name: "small, and some large, but few", count: 20_000 }
+const few: Stream = { ...small, name: "small, and some large, but few", count: 10_000 }
 
 interface Case {
   how: string
@@ -96,7 +97,7 @@ test.each<Case & { theirs: object }>([
     forms: ["plain", "LZ4B", "trained LZ4D", "LZ4A"],
   },
 ])(
-  "PULL receives 100,000 messages from a PUSH that sends $how; $binds binds",
+  "PULL receives 30,000 messages from a PUSH that sends $how; $binds binds",
   async ({ binds, theirs, forms }) => {
     const pull = new zmq.Pull()
     await using joined = await join(pull, { binds, theirs: { type: "PUSH", ...theirs } })
@@ -152,17 +153,18 @@ test.each<Case & { ours: zmq.EndpointOptions; stream?: Stream }>([
   },
 )
 
-// In the other direction it closes the connection at parts of 1 GiB and more.
-test("PULL receives a part of over 1 GiB from their PUSH; theirs binds", async () => {
-  const pull = new zmq.Pull()
-  await using joined = await join(pull, { binds: "theirs", theirs: { type: "PUSH" } })
-  const [sent, received] = await Promise.all([
-    joined.peer.do({ do: "send", stream: OVER_A_GIBIBYTE }),
-    receiveAll(OVER_A_GIBIBYTE, () => pull.receive()),
-  ])
-  expect(received).toEqual(sent)
-  expect(joined.understood("theirs")).toEqual({ messages: 1, forms: ["LZ4M"] })
-})
+// In the other direction it closes the connection at parts of 1 GiB and more. With threads, test/sockets has one.
+if (!isOnceMore)
+  test("PULL receives a part of over 1 GiB from their PUSH; theirs binds", async () => {
+    const pull = new zmq.Pull()
+    await using joined = await join(pull, { binds: "theirs", theirs: { type: "PUSH" } })
+    const [sent, received] = await Promise.all([
+      joined.peer.do({ do: "send", stream: OVER_A_GIBIBYTE }),
+      receiveAll(OVER_A_GIBIBYTE, () => pull.receive()),
+    ])
+    expect(received).toEqual(sent)
+    expect(joined.understood("theirs")).toEqual({ messages: 1, forms: ["LZ4M"] })
+  })
 
 const TOPICS = ["news/sport", "weather", "news", "new"]
 const byTopic: Stream = { name: "by topic", count: 2000, topics: TOPICS }
