@@ -59,6 +59,8 @@ export class ReadLine {
   /** Connections whose turn has come, but whose programs are behind. */
   #held: Waiting[] = []
   #joined = 0
+  /** The lowest number in line, or the next one if nobody is; undefined until it is looked for again. */
+  #lowest: number | undefined
   /** The virtual time: the start of the last slice, in milliseconds. */
   #virtualMs = 0
 
@@ -84,8 +86,16 @@ export class ReadLine {
 
   /** Returns whether all of the first `count` connections that were ever put in line have had their turn. */
   isServed(count: number): boolean {
-    for (const { number } of this.#line) if (number < count) return false
-    return this.#held.every(({ number }) => number >= count)
+    // Looked for once for all deadlines of a turn: there may be as many as connections in line.
+    this.#lowest ??= this.#lowestNumber()
+    return this.#lowest >= count
+  }
+
+  #lowestNumber(): number {
+    let found = this.#joined
+    for (const waiting of [this.#line, this.#held])
+      for (const { number } of waiting) found = Math.min(found, number)
+    return found
   }
 
   /**
@@ -125,7 +135,9 @@ export class ReadLine {
 
   /** Takes the connection whose turn it is. */
   take(): Waiting | undefined {
-    return this.#line.take()
+    const next = this.#line.take()
+    if (next?.number === this.#lowest) this.#lowest = undefined
+    return next
   }
 
   /** Holds one that was taken until `release()`. */
