@@ -24,7 +24,7 @@ import { finish, tellFailure } from "./lib/tally.mjs"
 /** @typedef {import("../test/platforms/runner/main.js").Report} Report */
 
 const { file, only, all, every } = readArgs(
-  `usage: node scripts/windows-sockets.mjs [--every | --file NAME] [--only PATTERN] [--all]
+  `usage: node scripts/windows-sockets.mjs [--every] [--file NAME] [--only PATTERN] [--all]
 
 Runs the tests of test/sockets against dist/ in Node for Windows, except the files listed in
 test/platforms/same-everywhere.mjs and the tests in test/platforms/windows/left-out.mjs. Needs Wine;
@@ -139,7 +139,8 @@ function show(path, { name, state, milliseconds, errors }, why) {
 function failed(path, test, error) {
   console.log(`  ✗ ${test}\n${error.replaceAll(/^/gm, "      ")}`)
   const name = basename(path, suffix)
-  const alone = inShell(["node", "scripts/windows-sockets.mjs", "--file", name])
+  const more = every ? ["--every"] : []
+  const alone = inShell(["node", "scripts/windows-sockets.mjs", ...more, "--file", name])
   tellFailure({ test, file: path, alone, error })
   counts.failed++
 }
