@@ -119,7 +119,7 @@ export class FakeEncoding implements Encoding {
 
   sampled(): void {}
 
-  encoded(): void {}
+  encoded(_chunk: Chunk, _effort: number): void {}
 }
 
 /** Returns the encoding of a connection of a sender's endpoint. */

@@ -7,6 +7,7 @@ import type { Pipe, PipeEvents, PipeOptions } from "../../../src/patterns/pipe.j
 import {
   burst,
   FakeConnection,
+  FakeEncoding,
   FakeSharing,
   Peer,
   PlainSender,
@@ -655,4 +656,23 @@ test("conflate is fixed when a pipe is created", () => {
   for (const text of ["a", "b", "c"]) pipe.write(parts(text))
   pipe.drained()
   expect(connection.written).toEqual(["c"])
+})
+
+test("a batch has the effort that was chosen when it was opened, whatever is encoded meanwhile", async () => {
+  const sender = new PlainSender()
+  const { pipe, connection } = new Peer(new Told(), {}, sender).attach()
+  const encoding = new FakeEncoding(sender)
+  let chosen = 0
+  encoding.nextEffort = () => ++chosen
+  const encoded: number[] = []
+  encoding.encoded = (_chunk: unknown, effort: number) => {
+    encoded.push(effort)
+  }
+  connection.encoding = encoding
+  for (const text of ["a", "b", "c"]) pipe.write(parts(text))
+  expect(chosen).toBe(1)
+  encoding.nextEffort() // for messages to several peers
+  await burst()
+  expect(encoded).toEqual([1])
+  expect(connection.take()).toEqual(["a", "b", "c"])
 })

@@ -22,7 +22,7 @@ import {
   RECEIVE_WINDOW_BYTES,
   readFromWorker,
 } from "../../../src/thread/protocol.js"
-import { RemoteConnection } from "../../../src/thread/remote-connection.js"
+import { type ConnectionThread, RemoteConnection } from "../../../src/thread/remote-connection.js"
 import { SharedSlabs } from "../../../src/thread/shared-slabs.js"
 import { SharedState } from "../../../src/thread/shared-state.js"
 import type { Thread } from "../../../src/thread/thread.js"
@@ -1095,4 +1095,34 @@ test("a batch of small messages and its frames are the same", () => {
   expect(chunk.messages).toBe(2)
   chunk.release()
   batch.release()
+})
+
+describe("memory for messages that a thread may send early", () => {
+  const connection = (thread: object, number: number) =>
+    new RemoteConnection(
+      thread as ConnectionThread,
+      number,
+      10,
+      new SharedState(),
+      "127.0.0.1",
+      5555,
+    )
+
+  test("is for connections of one thread only", () => {
+    const opened: (readonly number[])[] = []
+    const openBatch = (numbers: readonly number[]) => {
+      opened.push(numbers)
+    }
+    const thread = Object.assign(new FakeThread(), { openBatch })
+    const [a, b] = [connection(thread, 1), connection(thread, 2)]
+    const elsewhere = connection(Object.assign(new FakeThread(), { openBatch }), 3)
+    const conflating = connection(thread, 4)
+    conflating.setMarks(1, true)
+    framer.openMemory([a, b])
+    framer.openMemory([a, elsewhere])
+    framer.openMemory([a, {}])
+    framer.openMemory([conflating, a])
+    framer.openMemory([a, conflating])
+    expect(opened).toEqual([[1, 2]])
+  })
 })
