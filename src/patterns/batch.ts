@@ -11,8 +11,9 @@ import type { Message } from "./message.js"
 export const BATCH_BYTES: number = 64 * 1024
 /** The same limit for a batch that several pipes share: each write costs a system call for each pipe. */
 export const SHARED_BATCH_BYTES: number = 256 * 1024
-/** Size of a new batch when there is no spare buffer. */
+/** Size of a new batch when there is no spare buffer, and the next one, for a message that it has no room for. */
 const FIRST_BYTES = 4096
+const MIDDLE_BYTES = 16 * 1024
 /** The largest message that zeromq.js copies, in bytes; it keeps a reference to larger ones. */
 const ZEROMQ_COPIED_MAX_BYTES = 128
 /** Maximum number of spare buffers of each size. */
@@ -21,6 +22,7 @@ const SPARE_LARGE_MAX = 4
 
 const allocate = (bytes: number) => Buffer.allocUnsafeSlow(bytes)
 const firstBuffers = new Slabs(allocate, SPARE_MAX, KEEPS_BYTES, FIRST_BYTES)
+const middleBuffers = new Slabs(allocate, SPARE_MAX, KEEPS_BYTES, MIDDLE_BYTES)
 const buffers = new Slabs(allocate, SPARE_MAX, KEEPS_BYTES, BATCH_BYTES)
 const largeBuffers = new Slabs(allocate, SPARE_LARGE_MAX, KEEPS_BYTES, SHARED_BATCH_BYTES)
 
@@ -89,7 +91,7 @@ export class Batch implements PlainMessages {
     }
     this.maxBytes = bytes
     if (bytes > BATCH_BYTES) this.#slab = largeBuffers.take()
-    else this.#slab = (buffers.spare > 0 ? buffers : firstBuffers).take()
+    else this.#slab = largestSpare().take()
     this.#buffer = this.#slab.bytes
   }
 
@@ -175,16 +177,27 @@ export class Batch implements PlainMessages {
   }
 
   #grow(bytes: number): void {
-    const size = Math.max(bytes, Math.min(2 * this.#buffer.length, this.maxBytes))
-    const larger = size === BATCH_BYTES ? buffers.take() : buffers.make(size)
+    const larger = this.#larger(bytes)
     larger.bytes.set(this.#buffer.subarray(0, this.length))
     if (this.#slab) this.#giveBack(this.#slab)
     this.#slab = larger
     this.#buffer = larger.bytes
   }
 
+  #larger(bytes: number): Slab {
+    if (bytes <= MIDDLE_BYTES) return middleBuffers.take()
+    const size = Math.max(bytes, Math.min(2 * this.#buffer.length, this.maxBytes))
+    return size === BATCH_BYTES ? buffers.take() : buffers.make(size)
+  }
+
   #giveBack(slab: Slab): void {
     slab.slabs.emptied(slab)
     this.#slab = undefined
   }
+}
+
+/** Returns the buffers for a new batch: the largest of which one is spare, or the smallest. */
+function largestSpare(): Slabs {
+  if (buffers.spare > 0) return buffers
+  return middleBuffers.spare > 0 ? middleBuffers : firstBuffers
 }

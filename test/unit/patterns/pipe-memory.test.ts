@@ -1,10 +1,11 @@
 /** Memory that pipes keep: buffers of batches, and slabs with few queued chunks. */
-import { expect, test } from "vitest"
+import { expect, onTestFinished, test, vi } from "vitest"
 
 import { type Chunk, ChunkBuilder } from "../../../src/codec/chunk.js"
 import { checkLz4Options } from "../../../src/codec/options.js"
 import type { Packing } from "../../../src/codec/packing.js"
 import { Sender } from "../../../src/codec/sender.js"
+import { flushAll } from "../../../src/patterns/flusher.js"
 import { Pipe } from "../../../src/patterns/pipe.js"
 import { framer } from "../../../src/thread/framer.js"
 import type { MessageEncoder } from "../../../src/transport/transport.js"
@@ -52,6 +53,19 @@ class SlabSender implements MessageEncoder {
   share(): void {}
   close(): void {}
 }
+
+test("messages of 5 KB need no new memory for their batches", () => {
+  const { pipe } = new Peer(silent)
+  const send = () => {
+    pipe.write([Buffer.alloc(5000)])
+    flushAll()
+  }
+  send()
+  const allocate = vi.spyOn(Buffer, "allocUnsafeSlow")
+  onTestFinished(() => allocate.mockRestore())
+  send()
+  expect(allocate.mock.calls).toEqual([])
+})
 
 test("batches of closed pipes are not kept", async () => {
   const message = [Buffer.alloc(1000)]
