@@ -191,7 +191,7 @@ export class Sender {
       // Made now: an error later, while the chunk is being written, would lose the chunk.
       const dictionary = effort === NO_EFFORT ? undefined : this.dictionaryFrame
       if (plain.messages > 0) builder.append(plain.bytes)
-      // No part of few frames is handled separately.
+      // Frames as short as these have no part that is handled separately.
       if (frames.length <= BYPASS_MIN_BYTES) this.#gather(frames)
       else this.#gatherFrames(frames, stay)
       if (message) this.#gatherMessage(message)

@@ -11,7 +11,7 @@ import type { Message } from "./message.js"
 export const BATCH_BYTES: number = 64 * 1024
 /** The same limit for a batch that several pipes share: each write costs a system call for each pipe. */
 export const SHARED_BATCH_BYTES: number = 256 * 1024
-/** Size of a new batch when there is no spare buffer, and the next one, for a message that it has no room for. */
+/** Size of a new batch when there is no spare buffer, and of the next one, for messages that it has no room for. */
 const FIRST_BYTES = 4096
 const MIDDLE_BYTES = 16 * 1024
 /** The largest message that zeromq.js copies, in bytes; it keeps a reference to larger ones. */
@@ -186,8 +186,7 @@ export class Batch implements PlainMessages {
 
   #larger(bytes: number): Slab {
     if (bytes <= MIDDLE_BYTES) return middleBuffers.take()
-    const size = Math.max(bytes, Math.min(2 * this.#buffer.length, this.maxBytes))
-    return size === BATCH_BYTES ? buffers.take() : buffers.make(size)
+    return bytes <= BATCH_BYTES ? buffers.take() : buffers.make(bytes)
   }
 
   #giveBack(slab: Slab): void {

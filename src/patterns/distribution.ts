@@ -239,7 +239,7 @@ export class Distribution implements Flushable, SharedBatch {
     const pipes = this.#shared
     this.#shared = []
     for (const pipe of pipes) pipe.shared = undefined
-    // Before the efforts are chosen, because each pipe chooses one for its own batch.
+    // Before the efforts are chosen for what is shared, which would be measured with these batches.
     for (const pipe of pipes) pipe.encodeOwn()
     const frames = batch?.seal() ?? NO_FRAMES
     const messages = (batch?.count ?? 0) + (message ? 1 : 0)

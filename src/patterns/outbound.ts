@@ -282,6 +282,7 @@ export abstract class Outbound implements Flushable {
     // Parts of a message that has to wait stay where they are, to be encoded later.
     if (this.#isBlocked && !areBelow(message, REFERRED_MIN_BYTES)) {
       this.#encode()
+      this.#effort = undefined
       this.#enqueue(this.encoder.frame(message))
     } else this.#encode(message)
     this.#credit.written++
@@ -297,9 +298,12 @@ export abstract class Outbound implements Flushable {
     return new Batch(this.#plainBelow(), BATCH_BYTES, memory)
   }
 
-  /** Chooses the effort of the next encoding, and returns the size below which it leaves parts plain. */
+  /**
+   * Returns the size below which the next encoding leaves parts plain. Chooses its effort unless there is a
+   * batch, which has one.
+   */
   #plainBelow(): number {
-    this.#effort = this.#connection?.encoding?.nextEffort()
+    this.#effort ??= this.#connection?.encoding?.nextEffort()
     return this.peerEncoder.plainBelow(this.#connection && this.#packing, this.#effort)
   }
 

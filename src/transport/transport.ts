@@ -220,7 +220,8 @@ export interface Encoding extends Recipient {
   readonly network: NetworkMeter
   /**
    * Returns the effort of the next encoding by an encoder (`sender` by default), for this connection or
-   * for a group that is sent the same. It is the same one until `encoded` is called.
+   * for a group that is sent the same. It is the same one until `encoded` is called, by any connection if
+   * they share the effort of a busy thread.
    */
   nextEffort(group?: readonly Measured[], sender?: MessageEncoder): number
   /**

@@ -669,10 +669,13 @@ test("a batch has the effort that was chosen when it was opened, whatever is enc
     encoded.push(effort)
   }
   connection.encoding = encoding
-  for (const text of ["a", "b", "c"]) pipe.write(parts(text))
-  expect(chosen).toBe(1)
+  // Of 10,000 bytes, of which the effort decides whether the batch takes a copy.
+  const long = "c".repeat(10_000)
+  pipe.write(parts("a"))
   encoding.nextEffort() // for messages to several peers
+  for (const text of ["b", long]) pipe.write(parts(text))
+  expect(chosen).toBe(2)
   await burst()
   expect(encoded).toEqual([1])
-  expect(connection.take()).toEqual(["a", "b", "c"])
+  expect(connection.take()).toEqual(["a", "b", long])
 })
