@@ -102,8 +102,8 @@ const scenarios = (...files: string[]) =>
 const all = Boolean(process.env.DIFFERENTIAL_ALL)
 /**
  * The scenarios that the gate runs with CURVE: about what is in boxes there, which are frames, commands and
- * properties of peers, and about connections that begin and end. The others are about what sockets do with
- * messages that are decrypted.
+ * properties of peers, and about connections that begin and end. The others are about addresses, arguments
+ * and options, and about what sockets do with messages that are decrypted.
  */
 const WITH_CURVE = [
   "drafts",
@@ -152,7 +152,8 @@ export default defineConfig({
       ),
       project("simulation"),
       project("differential"),
-      // Sockets that accept plain peers, and meet such, are to do as tcp:// does as well.
+      // Sockets that accept plain peers, and meet such, are to do as tcp:// does as well. In the gate without
+      // raw-curve, whose handshakes are the same whether plain peers are accepted.
       ...["binds", "connects"].map((side) =>
         project(`differential-plain-${side}`, {
           include: scenarios("*"),

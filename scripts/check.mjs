@@ -41,8 +41,10 @@ Checks format, lint, types, TSDoc, the packed package (publint, Are The Types Wr
                  safe fixes`,
   { only: { type: "string" }, format: { type: "boolean" } },
 )
-if (!onPath("clang-format")) fail("clang-format is not on PATH: apt-get install clang-format")
-if (only !== undefined && !(only in checks)) fail(`no such check: ${only}`)
+const needsClangFormat = only === undefined || only === "clang-format"
+if (needsClangFormat && !onPath("clang-format"))
+  fail("clang-format is not on PATH: apt-get install clang-format")
+if (only !== undefined && !Object.hasOwn(checks, only)) fail(`no such check: ${only}`)
 
 if (format) {
   run(tool("biome"), ["check", "--write", "."])

@@ -48,7 +48,8 @@ const {
   seed: { type: "string" },
   input: { type: "string" },
 })
-if (!(target in targets)) fail(`--target: ${Object.keys(targets).join(" or ")}\n\n${usage}`)
+if (!Object.hasOwn(targets, target))
+  fail(`--target: ${Object.keys(targets).join(" or ")}\n\n${usage}`)
 
 const random = createRandom(seed)
 const check = await checker(target, random)

@@ -1,6 +1,7 @@
 /** Makes what some suites and benchmarks need besides the packages of package-lock.json. */
 import { readArgs } from "./lib/args.mjs"
 import { makePythonEnvironment } from "./lib/python.mjs"
+import { fail } from "./lib/run.mjs"
 import {
   checkEmulators,
   installNodeVersions,
@@ -31,6 +32,8 @@ Makes what is missing or out of date.
   },
 )
 
+if (!(python || rust || rustRelease || runtimes))
+  fail("nothing to make: give --python, --rust, --rust-release or --runtimes")
 if (python) makePythonEnvironment()
 if (rust) buildRustPeer("tests")
 if (rustRelease) buildRustPeer("release")

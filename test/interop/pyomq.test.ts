@@ -108,11 +108,12 @@ const arrangements: { binds: Side; dictionaries: Side[] }[] = [
   { binds: "ours", dictionaries: [] },
   { binds: "ours", dictionaries: ["ours", "theirs"] },
   { binds: "theirs", dictionaries: ["ours"] },
+  { binds: "theirs", dictionaries: ["theirs"] },
 ]
 
 const joinings = allPairings.flatMap((pairing) =>
   // With threads, each side binds once.
-  (isOnceMore ? arrangements.slice(1) : arrangements).map(({ binds, dictionaries }) => {
+  (isOnceMore ? arrangements.slice(1, 3) : arrangements).map(({ binds, dictionaries }) => {
     const { ours, theirs } = pairing
     const count = ["PUSH", "PULL"].includes(ours) ? 10_000 : 500
     const from = dictionaries.join(" and ") || "neither"
