@@ -1,6 +1,6 @@
+import { describeGreeting } from "../codec/describe-greeting.js"
 import { ProtocolError, quoted } from "../codec/errors.js"
 import { COMMAND, checkHead } from "../codec/frames.js"
-import { describeGreeting } from "../codec/greeting.js"
 import { formatKey } from "../curve/keys.js"
 import { ConnectionCipher } from "../transport/connection-cipher.js"
 import {

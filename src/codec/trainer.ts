@@ -5,7 +5,8 @@ import { checkCapacity, checkView, ownOptions, type Training } from "./options.j
 import { setTimeout } from "./runtime.js"
 
 /**
- * Trains a dictionary on the first messages of a sender (RFC.md section 6.4). A module has samples
+ * Trains a dictionary on the first messages of a sender (RFC.md section 6.4). For which connections,
+ * dictionary-groups.ts decides. A module has samples
  * of 64 trainers at a time; the others wait and take none.
  */
 export class Trainer {

@@ -2,6 +2,7 @@ import { concat } from "./arrays.js"
 import { BUFFER_MAX_BYTES } from "./buffer-max.js"
 import { BYPASS_FRAMES, BYPASS_MIN_BYTES } from "./bypass.js"
 import { budgetHalves, Decoder, refusal } from "./decoder.js"
+import { describeGreeting } from "./describe-greeting.js"
 import { outOfMemory, ProtocolError } from "./errors.js"
 import {
   COMMAND,
@@ -13,7 +14,6 @@ import {
   tooManyParts,
   writeFrameHead,
 } from "./frames.js"
-import { describeGreeting } from "./greeting.js"
 import {
   BODY,
   type Instance,

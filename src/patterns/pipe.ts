@@ -74,7 +74,7 @@ type State = "active" | "finishing" | "abandoned" | "closed"
 /**
  * A pipe in libzmq's sense: two message queues between a socket type and a peer. The pipe of a
  * bound endpoint lives as long as its connection. The pipe of a connected endpoint begins with
- * connect() and survives reconnects.
+ * connect() and survives reconnects. How many messages wait in them, send-credit.ts and inbound.ts decide.
  */
 export class Pipe extends Outbound implements MessageSink {
   /** The peer's routing id as a key; undefined until it is known. */

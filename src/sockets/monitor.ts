@@ -14,8 +14,8 @@ interface PendingReceive {
 }
 
 /**
- * Makes an observer of zeromq.js receive the events of `lz4+tcp://` endpoints as well. libzmq is
- * not asked for events as long as it has no endpoints.
+ * Makes an observer of zeromq.js receive the events of `lz4+tcp://` endpoints as well, which
+ * endpoints/endpoint.ts emits. libzmq is not asked for events as long as it has no endpoints.
  */
 export class Monitor {
   readonly #observer: Observer

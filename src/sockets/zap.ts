@@ -1,4 +1,4 @@
-/** Asks the ZAP handler whether to accept a peer (RFC 27). */
+/** Asks the ZAP handler whether to accept a peer (RFC 27). `Mechanism.refuse` tells the peer if not. */
 
 import type * as zmq from "zeromq"
 import { clearInterval, clearTimeout, setInterval, setTimeout } from "../codec/runtime.js"

@@ -6,10 +6,10 @@ import type { Connection } from "../transport/connection.js"
 import { Queue } from "../transport/queue.js"
 import type { Command, FrameRelaySink, Waiting } from "../transport/transport.js"
 import { writeCommand } from "../zmtp/commands.js"
-import type { Outbox } from "./outbox.js"
 import { fromPlain } from "./plain-error.js"
 import { type ConnectionRequest, FRAME_WINDOW_BYTES, RECEIVE_WINDOW_BYTES } from "./protocol.js"
 import { SharedState } from "./shared-state.js"
+import type { WorkerOutbox } from "./worker-outbox.js"
 
 /**
  * What waits while the network has room: nothing. The stream may still hold a few bytes, but would not
@@ -45,7 +45,7 @@ export class HostedConnection implements FrameRelaySink {
   readonly number: number
   readonly connection: Connection
   readonly #endpoint: ConnectionEndpoint
-  readonly #outbox: Outbox
+  readonly #outbox: WorkerOutbox
   /** Writes queued while the network has no room. */
   #waiting: Queue<Write | Command | FlushMark> | undefined
   readonly state: SharedState = new SharedState()
@@ -60,7 +60,7 @@ export class HostedConnection implements FrameRelaySink {
     number: number,
     connection: Connection,
     endpoint: ConnectionEndpoint,
-    outbox: Outbox,
+    outbox: WorkerOutbox,
     credit: number,
   ) {
     this.number = number

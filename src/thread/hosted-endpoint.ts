@@ -12,9 +12,9 @@ import { LocalTransport } from "../transport/local-transport.js"
 import type { EndpointEvent } from "../transport/transport.js"
 import { type EncodedWrite, EncodedWrites } from "./encoded-writes.js"
 import { HostedConnection, type Write } from "./hosted-connection.js"
-import type { Outbox } from "./outbox.js"
 import { toPlain } from "./plain-error.js"
 import { type EndpointSpec, type ListenResult, NOT_SHARED, type PostedEvent } from "./protocol.js"
+import type { WorkerOutbox } from "./worker-outbox.js"
 
 /** Number of consecutive writes to a single connection after which it no longer counts as part of a group. */
 const ALONE_MAX = 100
@@ -24,7 +24,7 @@ let lastConnection = 0
 /** An endpoint on a worker, which reports its events to the socket thread. */
 export class HostedEndpoint {
   readonly #number: number
-  readonly #outbox: Outbox
+  readonly #outbox: WorkerOutbox
   readonly #credit: number
   readonly #sender: Sender
   readonly #target: Listener | Dialer
@@ -45,7 +45,7 @@ export class HostedEndpoint {
   constructor(
     number: number,
     { options, tcp, credit, destination }: EndpointSpec,
-    outbox: Outbox,
+    outbox: WorkerOutbox,
     connections: Map<number, HostedConnection>,
     gone: () => void,
   ) {

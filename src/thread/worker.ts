@@ -6,7 +6,6 @@ import { DepartureCells } from "./departure-cells.js"
 import type { HostedConnection } from "./hosted-connection.js"
 import { HostedEndpoint } from "./hosted-endpoint.js"
 import { SeenBatch } from "./open-batch.js"
-import { Outbox } from "./outbox.js"
 import { toPlain } from "./plain-error.js"
 import {
   type EndpointSpec,
@@ -17,6 +16,7 @@ import {
   type WorkerOperations,
 } from "./protocol.js"
 import { SeenSlabs } from "./shared-slabs.js"
+import { WorkerOutbox } from "./worker-outbox.js"
 
 /** Milliseconds between polls of open batches, whose program may be busy. */
 const POLL_MS = 10
@@ -24,7 +24,7 @@ const POLL_MS = 10
 const COUNT_MS = 1
 
 const port = parentPort as MessagePort
-const outbox = new Outbox((message, transfer) => port.postMessage(message, transfer))
+const outbox = new WorkerOutbox((message, transfer) => port.postMessage(message, transfer))
 const endpoints = new Map<number, HostedEndpoint>()
 const connections = new Map<number, HostedConnection>()
 /** The cells of the socket thread's open batches. */

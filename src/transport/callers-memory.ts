@@ -1,5 +1,5 @@
 /**
- * Writes parts from the caller's memory. A program may change it meanwhile, which changes the message,
+ * Writes parts from the caller's memory, which those of `REFERRED_MIN_BYTES` (codec/limits.ts) stay in. A program may change it meanwhile, which changes the message,
  * or detach it, which must not change where the message ends: neither fewer bytes than were announced
  * may follow, nor bytes of other memory.
  */

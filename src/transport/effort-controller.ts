@@ -9,7 +9,8 @@
  * measured goodput then decides, because the receiver may be the limit, and its costs differ from
  * the sender's.
  *
- * A connection that neither the network nor the processor limits gets LZ4 at level 0.
+ * A connection that neither the network nor the processor limits gets LZ4 at level 0. Whether this is
+ * asked at all, for a connection or for its whole thread, connection-encoding.ts decides.
  *
  * For connections that are sent the same, the geometric mean of their goodputs counts: halving that
  * of a slow one is as bad as halving that of a fast one. So one slow connection among many changes

@@ -1,5 +1,5 @@
 /**
- * Decides when connections decode received bytes. All connections of a thread share one instance of
+ * Decides when connections decode received bytes; read-order.ts decides which is next. All connections of a thread share one instance of
  * the module and read its output in place, so only one of them may decode at a time. A message may
  * cause a `receive()` on another pipe, whose connection may then resume; it must not decode inside
  * that call. So a request to read on only puts the connection in line.
@@ -8,14 +8,14 @@
 import { MessageChannel, type MessagePort } from "node:worker_threads"
 import { clockMs, nextTick, queueMicrotask, setImmediate } from "../codec/runtime.js"
 import { idleTimeMs } from "./idle.js"
-import { type Readable, ReadLine } from "./read-line.js"
+import { type Readable, ReadOrder } from "./read-order.js"
 
 /** Milliseconds of decoding before timers and I/O get their turn. */
 export const TURN_MAX_MS = 1
 /** Maximum number of turns of the event loop to wait for programs that have messages to receive. */
 const PASSES_MAX = 16
 
-const line = new ReadLine(TURN_MAX_MS)
+const line = new ReadOrder(TURN_MAX_MS)
 /** Milliseconds spent decoding since the event loop last had its turn. */
 let spentMs = 0
 /** Those of them that were spent on quiet connections, whoever was in line. */

@@ -8,7 +8,7 @@ import { Transcoder, type TranscoderSink } from "../codec/transcoder.js"
 import { PlainPeerReceiver } from "../zmtp/plain-peer-receiver.js"
 import type { Session } from "../zmtp/session.js"
 import { bufferOf } from "./channel.js"
-import type { Readable } from "./read-line.js"
+import type { Readable } from "./read-order.js"
 import { mayReadNow, readNow, readSoon, TURN_MAX_MS } from "./read-turns.js"
 import type { ConnectionOptions, DirectionCounts } from "./transport.js"
 

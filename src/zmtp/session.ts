@@ -1,6 +1,6 @@
+import { describeGreeting } from "../codec/describe-greeting.js"
 import { ProtocolError } from "../codec/errors.js"
 import { COMMAND, checkHead, MORE } from "../codec/frames.js"
-import { describeGreeting } from "../codec/greeting.js"
 import { FRAMES_MAX } from "../codec/limits.js"
 import { wipe } from "../curve/curve.js"
 import {

@@ -15,7 +15,7 @@ const CONNECTION = "src/transport/connection.ts"
 const READER = "src/transport/socket-reader.ts"
 const WRITER = "src/transport/socket-writer.ts"
 const TURNS = "src/transport/read-turns.ts"
-const LINE = "src/transport/read-line.ts"
+const LINE = "src/transport/read-order.ts"
 const CIPHER = "src/curve/cipher.ts"
 const CONNECTION_CIPHER = "src/transport/connection-cipher.ts"
 
@@ -256,7 +256,7 @@ export const mutations: readonly Mutation[] = [
     name: "frames after a large body of a thread come before it",
     patches: [
       {
-        file: "src/thread/outbox.ts",
+        file: "src/thread/worker-outbox.ts",
         from: "    this.#add(fromWorker.BODY, connection, flags, memory)",
         to: "    this.#message.push(fromWorker.BODY, connection, flags, memory)\n    this.#postSoon()",
       },

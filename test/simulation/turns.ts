@@ -1,5 +1,5 @@
 /** The turns of decoding of one thread: whoever used least of its time comes first. */
-import type { Readable } from "../../src/transport/read-line.js"
+import type { Readable } from "../../src/transport/read-order.js"
 import type { World } from "./world.js"
 
 /** Turns of the event loop until a connection that has been quiet is decoded, if there is time in them. */

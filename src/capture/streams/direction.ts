@@ -1,4 +1,5 @@
 import { allocate, concat } from "../../codec/arrays.js"
+import { DESCRIBED_BYTES, describeGreeting } from "../../codec/describe-greeting.js"
 import {
   areFlags,
   BODY_MAX_BYTES,
@@ -7,7 +8,6 @@ import {
   MORE,
   StreamHead,
 } from "../../codec/frames.js"
-import { DESCRIBED_BYTES, describeGreeting } from "../../codec/greeting.js"
 import { ARENA_PART_MAX_BYTES, BLOCK_MAX_BYTES, EXPANSION_MAX } from "../../codec/wire.js"
 import { COMMAND_MAX_BYTES } from "../../zmtp/commands.js"
 import { GREETING_BYTES, isOld, mayGreet, SIGNATURE_BYTES } from "../../zmtp/greeting.js"

@@ -1,4 +1,4 @@
-import { describeGreeting } from "../../codec/greeting.js"
+import { describeGreeting } from "../../codec/describe-greeting.js"
 import type { Instance } from "../../codec/instance.js"
 import { DICTIONARY_MAX_BYTES } from "../../codec/wire.js"
 import { commandName } from "../../zmtp/commands.js"

@@ -25,7 +25,7 @@ export interface EndpointOptions extends Lz4Options {
   acceptPlain?: boolean
 }
 
-/** Endpoint options that are not the codec's. */
+/** Endpoint options that are not the codec's, which codec/options.ts checks. */
 export const OWN_OPTIONS: readonly string[] = ["thread", "receiveHighWaterBytes", "acceptPlain"]
 export const ENDPOINT_OPTIONS: readonly string[] = [...LZ4_NAMES, ...OWN_OPTIONS]
 

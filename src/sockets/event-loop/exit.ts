@@ -2,7 +2,7 @@
  * Delivers sent messages before the process exits, as tcp:// does. When the event loop is empty,
  * all endpoints are closed, and the process stays alive for as long as their `linger` allows. If
  * process.exit() or an uncaught error ends the process, the event loop has stopped, and the
- * messages are written without it.
+ * messages are written without it, for as long as thread/departure.ts says.
  */
 
 import type { Context, Socket } from "zeromq"

@@ -1,9 +1,8 @@
 /** The constants of the wire format in TypeScript, compared with those in C. */
 import { readdirSync, readFileSync } from "node:fs"
 import { expect, test } from "vitest"
-
+import { DESCRIBED_BYTES } from "../../../src/codec/describe-greeting.js"
 import * as frames from "../../../src/codec/frames.js"
-import { DESCRIBED_BYTES } from "../../../src/codec/greeting.js"
 import { loadInstanceSync } from "../../../src/codec/module.js"
 import * as wire from "../../../src/codec/wire.js"
 import { GREETING_BYTES } from "../../../src/zmtp/greeting.js"

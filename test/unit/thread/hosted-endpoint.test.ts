@@ -3,8 +3,8 @@ import { expect, onTestFinished, test, vi } from "vitest"
 import { checkLz4Options } from "../../../src/codec/options.js"
 import type { HostedConnection } from "../../../src/thread/hosted-connection.js"
 import { HostedEndpoint } from "../../../src/thread/hosted-endpoint.js"
-import { Outbox } from "../../../src/thread/outbox.js"
 import { type EndpointSpec, NOT_SHARED } from "../../../src/thread/protocol.js"
+import { WorkerOutbox } from "../../../src/thread/worker-outbox.js"
 import { message } from "../../support/zmtp.js"
 
 const TEXT = Buffer.from("a message that compresses well, again and again. ".repeat(20))
@@ -17,7 +17,7 @@ function endpoint(options: object = { level: "adaptive" }) {
     credit: 0,
     destination: undefined,
   } as unknown as EndpointSpec
-  const one = new HostedEndpoint(1, spec, new Outbox(() => {}), new Map(), () => {})
+  const one = new HostedEndpoint(1, spec, new WorkerOutbox(() => {}), new Map(), () => {})
   onTestFinished(() => one.close())
   /** The number of connections for which the effort was chosen. */
   const groups: number[] = []

@@ -11,7 +11,6 @@ import { Batch, plainLength } from "../../../src/patterns/batch.js"
 import { framer } from "../../../src/thread/framer.js"
 import { HostedConnection, type Write } from "../../../src/thread/hosted-connection.js"
 import type { HostedEndpoint } from "../../../src/thread/hosted-endpoint.js"
-import { Outbox } from "../../../src/thread/outbox.js"
 import { fromPlain, toPlain } from "../../../src/thread/plain-error.js"
 import {
   type ConnectionRequest,
@@ -26,6 +25,7 @@ import { type ConnectionThread, RemoteConnection } from "../../../src/thread/rem
 import { SharedSlabs } from "../../../src/thread/shared-slabs.js"
 import { SharedState } from "../../../src/thread/shared-state.js"
 import type { Thread } from "../../../src/thread/thread.js"
+import { WorkerOutbox } from "../../../src/thread/worker-outbox.js"
 import type { Connection } from "../../../src/transport/connection.js"
 import type { Command, MessageSink, PendingWrite } from "../../../src/transport/transport.js"
 import { eventually } from "../../support/sockets.js"
@@ -302,9 +302,9 @@ class Told {
   }
 }
 
-function outbox(): { told: Told; box: Outbox } {
+function outbox(): { told: Told; box: WorkerOutbox } {
   const told = new Told()
-  return { told, box: new Outbox((post, transfer) => told.take(post, transfer)) }
+  return { told, box: new WorkerOutbox((post, transfer) => told.take(post, transfer)) }
 }
 
 describe("the posts of a thread", () => {

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises"
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
-import type { Readable } from "../../../src/transport/read-line.js"
+import type { Readable } from "../../../src/transport/read-order.js"
 import {
   isIdle,
   mayReadNow,

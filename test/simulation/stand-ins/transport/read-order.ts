@@ -3,11 +3,11 @@ import {
   CREDIT_MS,
   charged,
   type Readable,
-  ReadLine as RealReadLine,
+  ReadOrder as RealReadOrder,
   type Waiting,
-} from "../../../../src/transport/read-line.js"
+} from "../../../../src/transport/read-order.js"
 
-export class ReadLine extends RealReadLine {
+export class ReadOrder extends RealReadOrder {
   readonly #turnMs: number
   /** The connection whose slice begins next. */
   #next: Readable | undefined

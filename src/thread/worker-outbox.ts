@@ -7,7 +7,7 @@ import { AnnouncedSlabs, SharedSlabs } from "./shared-slabs.js"
 const NONE = -1
 
 /** Events for the socket thread, collected during a turn of the event loop. */
-export class Outbox {
+export class WorkerOutbox {
   readonly #send: (message: MessageFromWorker, transfer: ArrayBuffer[]) => void
   readonly #slabs = new SharedSlabs()
   readonly #announced: AnnouncedSlabs
@@ -95,6 +95,6 @@ export class Outbox {
   }
 }
 
-function post(outbox: Outbox): void {
+function post(outbox: WorkerOutbox): void {
   outbox.post()
 }

@@ -53,7 +53,7 @@ export function charged(tookMs: number): number {
  * had so far, or at once if it has been quiet, and the one that may begin first is decoded next. So
  * whoever used least of the time comes first, and nobody who is always in line waits for ever.
  */
-export class ReadLine {
+export class ReadOrder {
   readonly #turnMs: number
   readonly #line = new Heap(isFirst)
   /** Connections whose turn has come, but whose programs are behind. */
