@@ -47,6 +47,6 @@ export const EXTRACTED_MIN_BYTES: number = 64 * 1024
 export const REFERRED_MIN_BYTES: number = 64 * 1024
 /**
  * Maximum bytes that are encrypted or decrypted at once. Larger frames go in pieces, so that what is copied
- * into the module and out of it stays in a processor's first cache.
+ * into the module and out of it stays in a processor's second cache.
  */
 export const CIPHER_BYTES: number = 64 * 1024

@@ -433,8 +433,9 @@ function frameRoom(bytes: number): Uint8Array {
   return room
 }
 
-/** Takes back memory of `frameRoom`. */
+/** Takes back memory of `frameRoom`, if it is of the size that is used again. Less may be in Node's pool. */
 function spare(room: Uint8Array): void {
+  if (room.length < REUSED_MIN_BYTES) return
   if (room.buffer.byteLength === REUSED_MAX_BYTES) spareFrame = new Uint8Array(room.buffer)
 }
 

@@ -282,8 +282,8 @@ export abstract class Outbound implements Flushable {
     // Parts of a message that has to wait stay where they are, to be encoded later.
     if (this.#isBlocked && !areBelow(message, REFERRED_MIN_BYTES)) {
       this.#encode()
-      this.#effort = undefined
       this.#enqueue(this.encoder.frame(message))
+      this.#effort = undefined
     } else this.#encode(message)
     this.#credit.written++
     if (this.#queuedBytes >= BATCH_BYTES) this.#flushNow()

@@ -238,7 +238,7 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
       this.failed(error as Error) // there is no memory for a frame
     }
     const { violation } = this.#cipher
-    if (violation) this.failed(violation.error, violation.reason)
+    if (violation) reader.failAfterRest(violation)
   }
 
   landing(): Uint8Array | undefined {

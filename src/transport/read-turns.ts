@@ -46,10 +46,13 @@ export function mayReadNow(readable: Readable): boolean {
 /** Decodes a connection's bytes now, and puts it in line if some are left. Call only if `mayReadNow()`. */
 export function readNow(readable: Readable): void {
   const isAhead = isScheduled || readable.isBehind
-  const tookMs = read(readable, line.startNow(readable))
-  if (isAhead) aheadMs += tookMs
-  if (spentMs >= TURN_MAX_MS && hasIdled()) spentMs = 0
-  schedule()
+  try {
+    const tookMs = read(readable, line.startNow(readable))
+    if (isAhead) aheadMs += tookMs
+    if (spentMs >= TURN_MAX_MS && hasIdled()) spentMs = 0
+  } finally {
+    schedule()
+  }
 }
 
 /** Puts a connection in line to decode once the call stack has unwound. */

@@ -8,13 +8,14 @@ import { Transcoder, type TranscoderSink } from "../codec/transcoder.js"
 import { PlainPeerReceiver } from "../zmtp/plain-peer-receiver.js"
 import type { Session } from "../zmtp/session.js"
 import { bufferOf } from "./channel.js"
+import type { Violation } from "./connection-cipher.js"
 import type { Readable } from "./read-order.js"
 import { mayReadNow, readNow, readSoon, TURN_MAX_MS } from "./read-turns.js"
 import type { ConnectionOptions, DirectionCounts } from "./transport.js"
 
 /**
- * After a body that was read into its message, the next read takes this share of its bytes, within limits, because a similar body
- * may follow: what is read with its head is copied, and makes room for the rest.
+ * After a body that was read into its message, the next read takes this share of its bytes, within limits,
+ * because a similar body may follow: what is read with its head is copied, and makes room for the rest.
  */
 const HEAD_SHARE = 1 / 4
 const HEAD_MIN_BYTES = 64 * 1024
@@ -35,7 +36,7 @@ interface ReaderEvents {
   /** See Readable. */
   readonly isBehind: boolean
   /** The stream has an error. */
-  failed(error: Error): void
+  failed(error: Error, reason?: Violation["reason"]): void
   /** Received bytes wait until the sink has room. */
   paused(): void
   /** Calls `opened` with the frames in bytes received after the handshake, which may be encrypted. */
@@ -58,6 +59,8 @@ export class SocketReader implements Readable, TranscoderSink {
   #receiver: Receiver
   /** Received bytes of a handshake that are read in the next slice. */
   #unread: Uint8Array = NO_BYTES
+  /** The rule that the peer broke after all that is still to be passed on. */
+  #violation: Violation | undefined
   /** Decoded plain frames that the sink had no room for. */
   #kept: Uint8Array | undefined
   /** Whether the sink has no room for more. */
@@ -154,6 +157,18 @@ export class SocketReader implements Readable, TranscoderSink {
     this.#readOrWait(isNow)
   }
 
+  /** Ends the connection, whose peer broke a rule, once all that was opened before has been passed on. */
+  failAfterRest(violation: Violation): void {
+    this.#violation = violation
+    if (!this.#isInLine && !this.isWaiting) this.#goOn()
+  }
+
+  /** Reads on, after everything received so far was decoded. */
+  #goOn(): void {
+    if (this.#violation) this.#connection.failed(this.#violation.error, this.#violation.reason)
+    else if (this.#socket.isPaused()) this.#socket.resume()
+  }
+
   get #mayReadNow(): boolean {
     return !this.#isStopped && !this.#isInLine && mayReadNow(this)
   }
@@ -162,6 +177,7 @@ export class SocketReader implements Readable, TranscoderSink {
   #readOrWait(isNow: boolean): void {
     if (isNow) readNow(this)
     else if (!this.#isStopped) this.#getInLine()
+    if (this.#isDiscarding) return
     if (this.#isInLine || this.isWaiting) this.#socket.pause()
     if (this.isWaiting) this.#connection.paused()
   }
@@ -224,10 +240,7 @@ export class SocketReader implements Readable, TranscoderSink {
   readSlice(): boolean {
     this.#isInLine = false
     if (this.#isDiscarding || this.#isClosed) return false
-    if (this.#unread.length > 0) {
-      this.#readUnread()
-      return false
-    }
+    if (this.#unread.length > 0) return this.#readUnread()
     this.#isCutShort = false
     this.#sliceBytes = 0
     // A few bytes may be very many frames.
@@ -251,16 +264,20 @@ export class SocketReader implements Readable, TranscoderSink {
       this.#isInLine = true
       return true
     }
-    if (this.#socket.isPaused()) this.#socket.resume()
+    this.#goOn()
     return false
   }
 
-  #readUnread(): void {
+  /** Reads bytes of a handshake. Returns whether frames follow it, for the next slice. */
+  #readUnread(): boolean {
     const unread = this.#unread
     this.#unread = NO_BYTES
+    // They get in line once this slice is charged.
+    this.#isInLine = true
     this.#readFirst(unread)
-    // What came after the handshake gets in line as any other bytes do.
-    if (!this.#isInLine && !this.isWaiting && this.#socket.isPaused()) this.#socket.resume()
+    this.#isInLine = !this.#isDiscarding && !this.#isStopped && this.#receiver.keepsBytes
+    if (!this.#isInLine && !this.#isDiscarding && !this.isWaiting) this.#goOn()
+    return this.#isInLine
   }
 
   /** Returns whether the slice is over, so that other connections, timers and I/O get their turn. */

@@ -121,7 +121,11 @@ const attacks: [what: string, attack: Attack][] = [
 
 describe.each([{ thread: false }, { thread: true }])("a socket with %o", (options) => {
   /** Returns a socket and a peer of it, which are connected. */
-  async function join(role: "client" | "server", socket: Dealer): Promise<CurvePeer> {
+  async function join(
+    role: "client" | "server",
+    socket: Dealer,
+    sends?: number,
+  ): Promise<CurvePeer> {
     use(socket)
     if (role === "client") {
       await socket.bind(`lz4+tcp://${ownHost}:*`, options)
@@ -134,7 +138,7 @@ describe.each([{ thread: false }, { thread: true }])("a socket with %o", (option
     socket.connect(`lz4+tcp://${ownHost}:${port}`, options)
     const [connection] = (await once(listener, "connection")) as [Socket]
     listener.close()
-    return use(new CurvePeer(connection, asServer("DEALER")))
+    return use(new CurvePeer(connection, asServer("DEALER"), sends))
   }
 
   describe.each(["client", "server"] as const)("and a %s that sends", (role) => {
@@ -160,6 +164,21 @@ describe.each([{ thread: false }, { thread: true }])("a socket with %o", (option
       dealer.receiveTimeout = 0
       await expect(dealer.receive()).rejects.toMatchObject({ code: "EAGAIN" })
     })
+  })
+
+  test("receives what came with READY before a message that was changed", async () => {
+    const dealer = new Dealer(CLIENT)
+    const refused = new Promise<string>((resolve) => {
+      dealer.lz4.on("protocolError", ({ error }) => resolve(error.message))
+    })
+    const peer = await join("server", dealer, 2)
+    await peer.until(isReady)
+    const ready = peer.sent[2] as Uint8Array
+    peer.sendInTheClear(
+      concat(ready, peer.seal(plain("one")), flipped(peer.seal(plain("two")), 41)),
+    )
+    expect((await dealer.receive()).map(String)).toEqual(["one"])
+    expect(await refused).toMatch(/^ERR_ZMTP_CURVE: /)
   })
 
   test("ends a connection whose peer stops after WELCOME, and serves others meanwhile", async () => {
