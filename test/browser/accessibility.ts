@@ -7,20 +7,18 @@ import type { Inspector } from "./inspector-page.js"
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
 
 const WIDTHS = [320, 600, 900, 901, 1600]
-/** The widths at which axe-core looks at the page, which takes a second. Other colours change no layout. */
-const LOOKED_AT = { light: [320, 1600], dark: [1600] }
+/** The widths at which axe-core looks at the page, which takes a second. */
+const LOOKED_AT = [320, 1600]
 
 /** Returns what axe-core finds wrong, and whether the page is wider than the window. */
 export async function accessibilityMistakes({ page }: Inspector, state: string): Promise<string[]> {
   const found: string[] = []
   if (!(await page.evaluate("'axe' in window"))) await page.evaluate(axe)
-  const isDark = await page.evaluate(() => matchMedia("(prefers-color-scheme: dark)").matches)
-  const lookedAt = LOOKED_AT[isDark ? "dark" : "light"]
   for (const width of WIDTHS) {
     await page.setViewportSize({ width, height: 720 })
     const wide = await page.evaluate(() => document.documentElement.scrollWidth)
     if (wide > width) found.push(`${state}, ${width} px: it is ${wide} px wide`)
-    if (!lookedAt.includes(width)) continue
+    if (!LOOKED_AT.includes(width)) continue
     const { violations } = (await page.evaluate("axe.run(document)")) as AxeResults
     for (const { id, nodes } of violations)
       found.push(
