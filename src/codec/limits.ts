@@ -45,6 +45,9 @@ export const EXTRACTED_MIN_BYTES: number = 64 * 1024
  * are faster copied together.
  */
 export const REFERRED_MIN_BYTES: number = 64 * 1024
+
+// -- Both --------------------------------------------------------------------------
+
 /**
  * Maximum bytes that are encrypted or decrypted at once. Larger frames go in pieces, so that what is copied
  * into the module and out of it stays in a processor's second cache.

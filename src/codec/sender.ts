@@ -172,7 +172,7 @@ export class Sender {
   ): Chunk {
     if (packing === "frames") return framesChunk(this.#builder, frames, message)
     const arenas = packing === "arenas"
-    const { instance, transcoder } = this.#opened ?? this.#open()
+    const { instance, transcoder } = this.#open()
     const { handle } = transcoder
     if (arenas !== this.#arenas) {
       instance.exports.zl_sending_arenas(handle, arenas ? 1 : 0)

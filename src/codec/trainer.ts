@@ -6,8 +6,8 @@ import { setTimeout } from "./runtime.js"
 
 /**
  * Trains a dictionary on the first messages of a sender (RFC.md section 6.4). For which connections,
- * dictionary-groups.ts decides. A module has samples
- * of 64 trainers at a time; the others wait and take none.
+ * dictionary-groups.ts decides. A module has samples of 64 trainers at a time; the others wait and take
+ * none.
  */
 export class Trainer {
   readonly handle: Pointer

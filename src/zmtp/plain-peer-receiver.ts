@@ -16,9 +16,8 @@ export interface HeadCheck {
 
 /**
  * The receiving half of a connection to a peer that speaks plain tcp://, which `packingFor` in
- * codec/packing.ts decides, in place of a transcoder.
- * It passes bytes on unchanged. After the handshake, the session checks the heads of frames here
- * against the same limits.
+ * codec/packing.ts decides, in place of a transcoder. It passes bytes on unchanged. After the
+ * handshake, the session checks the heads of frames here against the same limits.
  */
 export class PlainPeerReceiver implements HeadCheck {
   readonly hasDictionary = false
