@@ -12,8 +12,11 @@ export function bufferOf(bytes: number): Uint8Array {
   return bytes < READ_BYTES ? buffer.subarray(0, bytes) : buffer
 }
 
-/** Size of the first read. Whoever handles what it brings may have to keep it. */
-const FIRST_READ_BYTES = 4096
+/**
+ * Bytes to read at once of a handshake, the first read included: its commands are short, and one that waits
+ * for its turn is kept until then.
+ */
+export const HANDSHAKE_READ_BYTES = 4096
 
 /** Events of a channel's socket. */
 export interface ChannelHandlers {
@@ -40,7 +43,7 @@ export interface ChannelHandlers {
 }
 
 /** The handlers of a socket that is being made, which asks where to read to. */
-const AT_FIRST: ChannelHandlers = { landing: () => bufferOf(FIRST_READ_BYTES) }
+const AT_FIRST: ChannelHandlers = { landing: () => bufferOf(HANDSHAKE_READ_BYTES) }
 
 /** A TCP socket and the handlers of its events. */
 export class Channel {

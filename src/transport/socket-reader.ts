@@ -7,7 +7,7 @@ import type { Traffic } from "../codec/traffic.js"
 import { Transcoder, type TranscoderSink } from "../codec/transcoder.js"
 import { PlainPeerReceiver } from "../zmtp/plain-peer-receiver.js"
 import type { Session } from "../zmtp/session.js"
-import { bufferOf } from "./channel.js"
+import { bufferOf, HANDSHAKE_READ_BYTES } from "./channel.js"
 import type { Violation } from "./connection-cipher.js"
 import type { Readable } from "./read-order.js"
 import { mayReadNow, readNow, readSoon, TURN_MAX_MS } from "./read-turns.js"
@@ -19,9 +19,6 @@ import type { ConnectionOptions, DirectionCounts } from "./transport.js"
  */
 const HEAD_SHARE = 1 / 4
 const HEAD_MIN_BYTES = 64 * 1024
-
-/** Bytes to read at once of a handshake that waits for turns: its commands are short, and kept until then. */
-const HANDSHAKE_READ_BYTES = 4096
 
 const NO_BYTES = new Uint8Array(0)
 
@@ -123,7 +120,7 @@ export class SocketReader implements Readable, TranscoderSink {
 
   /** Reads a chunk of the stream. It is valid during the call only. */
   read(chunk: Uint8Array): void {
-    if (this.#isDiscarding) return
+    if (this.#isDiscarding || this.#violation) return
     if (!this.#takesTurns && this.#unread.length === 0) {
       this.#readFirst(chunk)
       return
