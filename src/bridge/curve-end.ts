@@ -22,7 +22,7 @@ import {
   SIGNATURE_BYTES,
   withMechanism,
 } from "../zmtp/greeting.js"
-import type { HandshakeEvent, HandshakeSettings } from "../zmtp/handshake.js"
+import type { HandshakeEvent, HandshakeSettings } from "../zmtp/mechanism.js"
 import { type Credentials, type CurveSettings, shown } from "../zmtp/mechanism.js"
 import { WholeFrames } from "./whole-frames.js"
 

@@ -1,4 +1,5 @@
 /** Decodes bytes of a connection: frames, a greeting or a part, whichever they look like. */
+
 import {
   areFlags,
   BODY_MAX_BYTES,
@@ -13,6 +14,7 @@ import { commandName } from "../zmtp/commands.js"
 import { GREETING_BYTES } from "../zmtp/greeting.js"
 import { decodeFrames } from "./decode-frames.js"
 import type { CapturePart, Handshake } from "./events.js"
+import { MESSAGE_MAX_BYTES } from "./message-limit.js"
 import { describeCommand, withoutPassword } from "./streams/describe-command.js"
 import { greetingHandshake } from "./streams/handshake.js"
 import { type DecodedMessage, kindOf, shippedIn, type TransportName } from "./streams/messages.js"
@@ -49,8 +51,6 @@ export interface MessagePiece {
   partOffset(message: DecodedMessage, part: number): number
 }
 
-/** Maximum plaintext of one message: a few bytes can declare gigabytes. */
-const MESSAGE_MAX_BYTES = 256 << 20
 const SIGNATURE_FIRST = 0xff
 
 /** Thrown at bytes that no connection can have. It is caught and reported, never thrown to callers. */

@@ -3,8 +3,7 @@ import type { Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import type { Traffic } from "../codec/traffic.js"
 import { parseBind } from "../transport/address.js"
-import { errorText } from "./bridge-report.js"
-import { InputError, UsageError } from "./errors.js"
+import { errorText, InputError, UsageError } from "./errors.js"
 
 /** The state of a bridge, since it was started. */
 export interface BridgeState {

@@ -1,4 +1,3 @@
-import { getSystemErrorMap } from "node:util"
 import type { BridgeHandlers, BridgeSpec, Joined } from "../bridge/bridge.js"
 import { Totals } from "../bridge/totals.js"
 import { printableJson } from "../capture/printable.js"
@@ -9,6 +8,7 @@ import type { Traffic } from "../codec/traffic.js"
 import { isLz4 } from "../transport/address.js"
 import { adviceOn } from "./bridge-advice.js"
 import type { BridgeState } from "./bridge-metrics.js"
+import { errorText } from "./errors.js"
 import { count, printLine } from "./output.js"
 
 /** Seconds between checks of how much compression saves. */
@@ -183,15 +183,6 @@ export class Report implements BridgeHandlers {
 /** Returns the command-line option for an option of the package. */
 export const flag = (name: string): string =>
   `--${name.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`)}`
-
-/** Formats an error. Errors of the system often have a code only. */
-export function errorText(error: unknown): string {
-  const { code, message, syscall } = error as NodeJS.ErrnoException
-  if (code === "ENODEV") return "there is no interface, address or host of that name"
-  if (message && !syscall) return message
-  for (const [name, meaning] of getSystemErrorMap().values()) if (name === code) return meaning
-  return message
-}
 
 /** Returns the fields of an error for JSON; `why` need not repeat the code. */
 function errorFields(error: Error, why: string): { code: string | null; message: string } {

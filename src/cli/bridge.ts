@@ -2,13 +2,14 @@ import { Bridge, type BridgeSpec } from "../bridge/bridge.js"
 import { PARTS_MAX } from "../codec/frames.js"
 import { checkBudget, checkLz4Options, type Lz4Options, type Settings } from "../codec/options.js"
 import { clearInterval } from "../codec/runtime.js"
+import { underCurve } from "../curve/compression.js"
 import { isLz4 } from "../transport/address.js"
 import type { ZmqError } from "../transport/zmq-error.js"
 import { parse, wholeNumber } from "./args.js"
-import { BridgeLog, errorText, flag, Report } from "./bridge-report.js"
+import { BridgeLog, flag, Report } from "./bridge-report.js"
 import { describeCurve, isKey, looksLikeKey, readCurve, type Side } from "./curve-keys.js"
 import { readDictionary } from "./dictionary.js"
-import { InputError, UsageError } from "./errors.js"
+import { errorText, InputError, UsageError } from "./errors.js"
 import { firstSignal } from "./signals.js"
 
 export const usage = `usage: zeromq-lz4 bridge --from URL --to URL [options]
@@ -238,9 +239,8 @@ export async function readArgs(args: string[]): Promise<BridgeArguments> {
     dictionary: values.dictionary === undefined ? undefined : readDictionary(values.dictionary),
   } as Lz4Options
   const isSealed = (isLz4(from) ? fromCurve : toCurve) !== undefined
-  const compresses = options.acceleration ?? options.dictionary ?? options.level
-  if (isSealed && compresses === undefined && !options.autoDictionary) options.level = "none"
-  const settings = checkOptions(options, number("max-message-size") ?? MESSAGE_MAX_BYTES)
+  const asked = isSealed ? underCurve(options) : options
+  const settings = checkOptions(asked, number("max-message-size") ?? MESSAGE_MAX_BYTES)
   const limits = {
     maxBytes: limit("max-plain-message-size", MESSAGE_MAX_BYTES, -1, Number.MAX_SAFE_INTEGER),
     maxParts: limit("max-parts", PARTS_MAX, 1, COUNT_MAX),

@@ -1,3 +1,5 @@
+import { getSystemErrorMap } from "node:util"
+
 /** An error in the arguments; exit code 2. */
 export class UsageError extends Error {}
 
@@ -25,4 +27,13 @@ export function captureError(file: string, error: unknown): unknown {
   const { code, message } = error as NodeJS.ErrnoException
   if (code !== "ERR_CAPTURE_FORMAT") return error
   return new InputError(`${file}: ${message.replace(`${code}: `, "")}`)
+}
+
+/** Formats an error. Errors of the system often have a code only. */
+export function errorText(error: unknown): string {
+  const { code, message, syscall } = error as NodeJS.ErrnoException
+  if (code === "ENODEV") return "there is no interface, address or host of that name"
+  if (message && !syscall) return message
+  for (const [name, meaning] of getSystemErrorMap().values()) if (name === code) return meaning
+  return message
 }

@@ -9,6 +9,7 @@ import {
   placeOf,
 } from "../capture/index.js"
 import { jsonRow } from "../capture/json-rows.js"
+import { MESSAGE_MAX_BYTES } from "../capture/message-limit.js"
 import { MAX_FILES } from "../capture/packets/file-place.js"
 import { hasRow } from "../capture/rows.js"
 import { parse, wholeNumber } from "./args.js"
@@ -86,12 +87,6 @@ capture.`
 const NO_TERMINAL_COLUMNS = 200
 /** The same with --full: a string cannot be much longer than the bytes of so many columns in hexadecimal. */
 const FULL_COLUMNS = 4 << 20
-
-/**
- * The same limit as in the inspector's page: a small file can declare a message of gigabytes, or
- * contain one compressed by gzip.
- */
-const MESSAGE_MAX_BYTES = 256 << 20
 
 /** Characters of rows that --last keeps. */
 const KEPT_MAX_CHARS = 256 << 20

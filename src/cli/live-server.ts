@@ -5,8 +5,7 @@ import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } fro
 import type { AddressInfo } from "node:net"
 import { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
-import { errorText } from "./bridge-report.js"
-import { InputError } from "./errors.js"
+import { errorText, InputError } from "./errors.js"
 import type { LiveRecording } from "./live-recording.js"
 
 export interface LiveServer {

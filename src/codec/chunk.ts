@@ -1,6 +1,6 @@
 import { allocate } from "./arrays.js"
+import { copyShared } from "./copy-shared.js"
 import type { Packing } from "./packing.js"
-import { copyShared } from "./shared-copy.js"
 import { KEEPS_BYTES, LargeSlabs, SLAB_BYTES, type Slab, Slabs, SPARE_MAX } from "./slabs.js"
 
 /** Slabs of chunks that this thread writes to the network. */

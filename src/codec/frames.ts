@@ -3,8 +3,8 @@
  * TypeScript reads and writes the heads of frames here; all C does in wasm/zmtp.c.
  */
 import { copy } from "./arrays.js"
+import { copyShared } from "./copy-shared.js"
 import { hex, ProtocolError } from "./errors.js"
-import { copyShared } from "./shared-copy.js"
 
 /** The flags of a frame. */
 export const MORE = 1

@@ -1,11 +1,12 @@
 /** One row with all of its bytes, read from the file again. */
+
 import type { CaptureConnection, CapturePart } from "../capture/events.js"
 import { decodeFrames, placeOf } from "../capture/index.js"
+import { MESSAGE_MAX_BYTES } from "../capture/message-limit.js"
 import { contentOf } from "../capture/streams/messages.js"
 import type { CaptureIndex } from "./capture-index.js"
 import type { Source } from "./growing-file.js"
 import { indentJson } from "./json.js"
-import { MAX_MESSAGE_BYTES } from "./limits.js"
 import type { Bytes, Details, PartDetails, Row } from "./protocol.js"
 import { textOf } from "./readable.js"
 
@@ -69,7 +70,7 @@ export class Opened {
         const messages = decodeFrames(frames, {
           transport: transportOf(details.row, connection),
           dictionary: index.dictionary(row),
-          maxMessageSize: MAX_MESSAGE_BYTES,
+          maxMessageSize: MESSAGE_MAX_BYTES,
         })
         const parts = messages[details.arena?.index ?? 0]?.parts ?? []
         return new Opened(

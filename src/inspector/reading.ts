@@ -1,9 +1,10 @@
 /** Reads the files of a capture in pieces, merged by time. All readings of the same files take the same steps. */
+
 import type { CaptureEvent } from "../capture/events.js"
 import { CaptureReader } from "../capture/index.js"
+import { MESSAGE_MAX_BYTES } from "../capture/message-limit.js"
 import { Column } from "./columns.js"
 import type { Source } from "./growing-file.js"
-import { MAX_MESSAGE_BYTES } from "./limits.js"
 
 /** Bytes to read and decode at once: LZ4 expands them up to 255 times. */
 const STEP_BYTES = 256 << 10
@@ -24,7 +25,7 @@ export class Reading {
   constructor(files: readonly Source[], dictionary: Uint8Array | undefined) {
     this.#files = files
     this.#places = files.map(() => 0)
-    const options = { maxMessageSize: MAX_MESSAGE_BYTES, dictionary }
+    const options = { maxMessageSize: MESSAGE_MAX_BYTES, dictionary }
     this.#reader = new CaptureReader(options, files.length)
   }
 

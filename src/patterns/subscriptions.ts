@@ -55,6 +55,12 @@ interface Subscribed<T> {
 /** Called with a topic that a subscriber has left, and whether it was the last subscription to it. */
 type Removed = (topic: Buffer, wasLast: boolean) => void
 
+/**
+ * Limits on the topics that one peer may subscribe to, and on their bytes; subscriptions beyond
+ * them are ignored.
+ */
+const TOPICS_MAX = 1 << 18
+const TOPICS_MAX_BYTES = 16 << 20
 /** Bytes of a topic that count as another step: they take as long to sort as a short topic. */
 const STEP_BYTES = 256
 
@@ -100,6 +106,12 @@ export class MultiTopics<T> {
   of(subscriber: T): { count: number; bytes: number } {
     const subscribed = this.#of.get(subscriber)
     return { count: subscribed?.nodes.size ?? 0, bytes: subscribed?.bytes ?? 0 }
+  }
+
+  /** Returns whether a topic is one too many for a subscriber. */
+  isFull(subscriber: T, topic: Buffer): boolean {
+    const { count, bytes } = this.of(subscriber)
+    return count >= TOPICS_MAX || bytes + topic.length > TOPICS_MAX_BYTES
   }
 
   /**

@@ -7,12 +7,6 @@ import { type Refusal, SocketType } from "./socket-type.js"
 import { isSubscription, MultiTopics } from "./subscriptions.js"
 
 /**
- * Limits on the topics that one peer may subscribe to, and on their bytes; subscriptions beyond
- * them are ignored.
- */
-const TOPICS_MAX = 1 << 18
-const TOPICS_MAX_BYTES = 16 << 20
-/**
  * libzmq's XPUB reads all messages at once, so that no subscription waits behind others. So does
  * ours while they take little memory.
  */
@@ -187,7 +181,7 @@ export class XPub extends SocketType {
       if (!perPipe && removed === "others") return undefined
       return notice(false, topic, pipe, perPipe, removed !== "not found")
     }
-    if (isFull(topics, pipe, topic)) return undefined
+    if (topics.isFull(pipe, topic)) return undefined
     const { count } = topics.of(pipe)
     const isFirst = topics.add(topic, pipe)
     const isChange = perPipe ? topics.of(pipe).count > count : isFirst
@@ -219,9 +213,4 @@ function notice(
   isChange: boolean,
 ): Notice {
   return { subscribe, topic: topic.toString("latin1"), pipe, perPipe, isChange }
-}
-
-function isFull(topics: MultiTopics<Pipe>, pipe: Pipe, topic: Buffer): boolean {
-  const { count, bytes } = topics.of(pipe)
-  return count >= TOPICS_MAX || bytes + topic.length > TOPICS_MAX_BYTES
 }

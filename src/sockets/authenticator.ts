@@ -1,7 +1,7 @@
 import type { Context } from "zeromq"
 import { unmapped } from "../transport/address.js"
 import type { PeerConnection } from "../transport/transport.js"
-import type { Credentials, HandshakeSettings } from "../zmtp/handshake.js"
+import type { Credentials, HandshakeSettings } from "../zmtp/mechanism.js"
 import type { SocketTypeName } from "../zmtp/socket-types.js"
 import { askZap, noHandler, type PendingRequest, type ZapAnswer } from "./zap.js"
 

@@ -4,7 +4,7 @@ import type * as zmq from "zeromq"
 import { clearInterval, clearTimeout, setInterval, setTimeout } from "../codec/runtime.js"
 import { zmqError } from "../transport/zmq-error.js"
 import { loadZeromq } from "../zeromq.js"
-import type { AuthStatus, Credentials } from "../zmtp/handshake.js"
+import type { AuthStatus, Credentials } from "../zmtp/mechanism.js"
 import { readProperties, wrongType } from "../zmtp/metadata.js"
 import type { SocketTypeName } from "../zmtp/socket-types.js"
 

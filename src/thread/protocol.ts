@@ -18,7 +18,7 @@ import type {
   PeerScheme,
   PlainConnectionOptions,
 } from "../transport/transport.js"
-import type { AuthStatus } from "../zmtp/handshake.js"
+import type { AuthStatus } from "../zmtp/mechanism.js"
 import type { PlainError } from "./plain-error.js"
 
 /** Maximum bytes received over a connection that are posted but not yet read by the application. */

@@ -15,7 +15,7 @@ import type {
   Sharing,
   Waiting,
 } from "../transport/transport.js"
-import type { AuthStatus } from "../zmtp/handshake.js"
+import type { AuthStatus } from "../zmtp/mechanism.js"
 import { toPlain } from "./plain-error.js"
 import { PostedWrites } from "./posted-writes.js"
 import {

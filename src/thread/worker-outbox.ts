@@ -1,5 +1,5 @@
+import { copyShared } from "../codec/copy-shared.js"
 import { setImmediate } from "../codec/runtime.js"
-import { copyShared } from "../codec/shared-copy.js"
 import { SLAB_BYTES, type Slab } from "../codec/slabs.js"
 import { fromWorker, type MessageFromWorker, type PostedEvent } from "./protocol.js"
 import { AnnouncedSlabs, SharedSlabs } from "./shared-slabs.js"

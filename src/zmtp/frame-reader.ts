@@ -1,5 +1,5 @@
+import { copyShared } from "../codec/copy-shared.js"
 import { LONG, StreamHead } from "../codec/frames.js"
-import { copyShared } from "../codec/shared-copy.js"
 import { CollectedBody } from "./collected-body.js"
 import { canShareMemory, markUntransferable } from "./untransferable.js"
 

@@ -21,14 +21,15 @@ import {
   SIGNATURE_BYTES,
   writeGreeting,
 } from "./greeting.js"
-import {
-  type AuthStatus,
-  Handshake,
-  type HandshakeEvent,
-  type HandshakeHandlers,
-  type HandshakeSettings,
-} from "./handshake.js"
-import type { Mechanism, Secured } from "./mechanism.js"
+import type {
+  AuthStatus,
+  HandshakeEvent,
+  HandshakeHandlers,
+  HandshakeSettings,
+  Mechanism,
+  Secured,
+} from "./mechanism.js"
+import { NullOrPlain } from "./null-plain.js"
 import type { HeadCheck } from "./plain-peer-receiver.js"
 
 /** The consumer of a session's events, messages and commands. */
@@ -268,7 +269,7 @@ export class Session implements RelaySink, HandshakeHandlers {
 }
 
 function mechanismOf(settings: HandshakeSettings, handlers: HandshakeHandlers): Mechanism {
-  if (!settings.curve) return new Handshake(settings, handlers)
+  if (!settings.curve) return new NullOrPlain(settings, handlers)
   return settings.curve.isServer
     ? new CurveServer(settings, handlers)
     : new CurveClient(settings, handlers)

@@ -453,7 +453,7 @@ export const mutations: readonly Mutation[] = [
     name: "who is not let in is let in",
     patches: [
       {
-        file: "src/zmtp/handshake.ts",
+        file: "src/zmtp/null-plain.ts",
         from: "if (status !== undefined && status !== 200) {",
         to: "if (status === 300) {",
       },

@@ -1,6 +1,7 @@
 import type { Socket } from "zeromq"
 import { boolean, checkEndpointOptions, own } from "../../codec/options.js"
 import { Sender } from "../../codec/sender.js"
+import { underCurve } from "../../curve/compression.js"
 import { ThreadTransport } from "../../thread/thread-transport.js"
 import { threadsOf } from "../../thread/threads.js"
 import { LocalTransport } from "../../transport/local-transport.js"
@@ -104,22 +105,5 @@ function readSettings(
     receiveHighWaterBytes,
     pipe,
     immediate: socket.immediate,
-  }
-}
-
-/**
- * Changes the defaults for CURVE: nothing is compressed and no arenas are made, because lengths would
- * tell an observer about content.
- */
-function underCurve(given: EndpointOptions): EndpointOptions {
-  if (typeof given !== "object" || given === null) return given
-  const { level, acceleration, dictionary, autoDictionary, arenas } = own(given)
-  const isAsked =
-    [level, acceleration, dictionary].some((value) => value !== undefined) ||
-    (autoDictionary !== undefined && autoDictionary !== false)
-  return {
-    ...given,
-    ...(isAsked ? {} : { level: "none" }),
-    ...(arenas === undefined || arenas === "auto" ? { arenas: false } : {}),
   }
 }

@@ -3,7 +3,6 @@ import { ProtocolError } from "../../codec/errors.js"
 import { clearTimeout, setTimeout } from "../../codec/runtime.js"
 import { Pipe, type PipeOptions } from "../../patterns/pipe.js"
 import type { SocketType } from "../../patterns/socket-type.js"
-import { Deadline } from "../../transport/deadline.js"
 import type {
   Departure,
   Ending,
@@ -13,10 +12,11 @@ import type {
   Transport,
 } from "../../transport/transport.js"
 import { systemError } from "../../transport/zmq-error.js"
-import type { Credentials, HandshakeReason } from "../../zmtp/handshake.js"
+import type { Credentials, HandshakeReason } from "../../zmtp/mechanism.js"
 import { type Authenticator, refusalOf } from "../authenticator.js"
 import type { Lz4, Source } from "../lz4.js"
 import { Linger } from "./linger.js"
+import { PlainPeers } from "./plain-peers.js"
 
 /** The members of a socket that its endpoints use. */
 export interface EndpointHost {
@@ -43,8 +43,6 @@ export interface EndpointSettings {
 
 /** Milliseconds that a peer has to close its side after `linger` has expired. */
 const CLOSE_MS = 1000
-/** Milliseconds after which a peer that announced nothing is reported if it has sent nothing. */
-const SILENCE_MS = 2000
 
 /**
  * The life of an endpoint:
@@ -62,7 +60,7 @@ export abstract class Endpoint implements Source {
   /** The endpoint's address in events. */
   abstract readonly address: string
   abstract readonly kind: "bind" | "connect"
-  protected readonly host: EndpointHost
+  readonly host: EndpointHost
   protected readonly settings: EndpointSettings
   protected readonly encoder: MessageEncoder
   /** The pipes of connections whose handshake is over. */
@@ -79,11 +77,7 @@ export abstract class Endpoint implements Source {
   #linger: Linger | undefined
   /** The limit of the peers once the life is "expired". */
   #closing: NodeJS.Timeout | undefined
-  /** Whether the program was warned of a plain peer. */
-  #hasWarned = false
-  /** Peers that announced no revision and have sent nothing yet, and when they will be reported. */
-  readonly #silent = new Map<PeerConnection, Deadline>()
-  #hasReportedSilence = false
+  readonly #plainPeers = new PlainPeers(this)
 
   constructor(host: EndpointHost, settings: EndpointSettings) {
     this.host = host
@@ -226,7 +220,7 @@ export abstract class Endpoint implements Source {
       case "ready":
         this.emit("handshake")
         this.host.lz4.ready(event.connection)
-        this.#watchSilence(event.connection)
+        this.#plainPeers.watch(event.connection)
         this.ready(event.connection, Buffer.from(event.peerRoutingId))
         break
       case "effortChanged":
@@ -275,47 +269,12 @@ export abstract class Endpoint implements Source {
       const reported = Object.assign(new Error("ZMTP protocol error"), { code })
       this.emit("handshake:error:protocol", { error: reported })
     }
-    if (isProbablyPlain(connection, error)) this.#plainPeer(connection, error)
-    else this.host.lz4.failed(connection, this, error)
-  }
-
-  /**
-   * Reports a peer that announced no revision, unless it sends something within `SILENCE_MS`. It may
-   * be a plain SUB or PULL, which cannot read what it is sent and reports no error.
-   */
-  #watchSilence(connection: PeerConnection): void {
-    if (this.#hasReportedSilence || connection.scheme === "tcp") return
-    if (connection.peerRevision !== undefined) return
-    const limit = new Deadline(SILENCE_MS, () => {
-      this.#silent.delete(connection)
-      if (this.#hasReportedSilence || connection.counts.received.messages > 0) return
-      this.#hasReportedSilence = this.host.lz4.silent(connection, this)
-    })
-    this.#silent.set(connection, limit)
-  }
-
-  /** Reports a peer whose first part has no sentinel. Warns if nobody listens for the event. */
-  #plainPeer(connection: PeerConnection, error: ProtocolError): void {
-    const { lz4 } = this.host
-    const reported = new ProtocolError(
-      error.code,
-      `${error.message.slice(error.code.length + 2)}; the peer announced nothing, so it probably speaks tcp://`,
-    )
-    if (lz4.listenerCount("protocolError") === 0 && !this.#hasWarned) {
-      this.#hasWarned = true
-      const { remoteAddress, remotePort } = connection
-      process.emitWarning(
-        `the peer ${remoteAddress}:${remotePort} of ${this.address} lost its connection: ${reported.message}. Both ends have to be lz4+tcp://, unless this one has the option acceptPlain.`,
-        { code: reported.code },
-      )
-    }
-    lz4.failed(connection, this, reported)
+    this.host.lz4.failed(connection, this, this.#plainPeers.explain(connection, error))
   }
 
   protected tellClosed(connection: PeerConnection, { error, stage, counts }: Ending): void {
     this.settings.authenticator.cancel(connection)
-    this.#silent.get(connection)?.clear()
-    this.#silent.delete(connection)
+    this.#plainPeers.forget(connection)
     // As with libzmq, a connection that this side ended has no more events.
     if (!this.#ending.has(connection)) {
       if (stage === "handshaking")
@@ -333,12 +292,6 @@ export abstract class Endpoint implements Source {
     host.lz4.pipeAdded(pipe)
     return pipe
   }
-}
-
-/** Returns whether the first part of a peer that announced no revision had no sentinel. */
-function isProbablyPlain(connection: PeerConnection, { code }: ProtocolError): boolean {
-  if (code !== "ERR_LZ4_PART_TOO_SHORT" && code !== "ERR_LZ4_UNKNOWN_SENTINEL") return false
-  return connection.peerRevision === undefined && connection.counts.received.wireBytes === 0
 }
 
 /** Returns libzmq's error for a connection that ended during its handshake. */

@@ -4,7 +4,7 @@
  * from the eleventh listener on. A copy that has no sockets is not referred to, so it can be
  * collected.
  */
-import { hrtime } from "../../codec/runtime.js"
+import { mustSettle, settle } from "./settle.js"
 
 /** What a copy of the package does at the end of the process. Other versions of the package call it. */
 interface Copy {
@@ -21,10 +21,6 @@ interface Shared {
 
 const KEY = Symbol.for("zeromq-lz4: exit listeners, 1")
 const holder = process as { [KEY]?: Shared }
-
-/** Nanoseconds of JavaScript that a process of Node 20 runs at its end. */
-const SETTLING_NS = 20_000_000n
-const mustSettle = process.version?.startsWith("v20.")
 
 /** Calls a copy at the end of the process, until `forgetExit()`. */
 export function listenForExit(copy: Copy): void {
@@ -54,13 +50,4 @@ export function forgetExit(copy: Copy): void {
   process.off("beforeExit", beforeExit)
   process.off("exit", exit)
   shared.listeners = undefined
-}
-
-/**
- * Lets V8 collect garbage if a compiler thread waits for it: Node 20 joins that thread next, and the
- * process would never end (nodejs/node#54918). A loop gives V8 the opportunity in each iteration.
- */
-function settle(): void {
-  const endNs = hrtime.bigint() + SETTLING_NS
-  while (hrtime.bigint() < endNs);
 }

@@ -2,16 +2,16 @@
  * Delivers sent messages before the process exits, as tcp:// does. When the event loop is empty,
  * all endpoints are closed, and the process stays alive for as long as their `linger` allows. If
  * process.exit() or an uncaught error ends the process, the event loop has stopped, and the
- * messages are written without it, for as long as thread/departure.ts says.
+ * messages are written without it, for as long as exit-wait.ts says.
  */
 
 import type { Context, Socket } from "zeromq"
 import { setImmediate, setTimeout } from "../../codec/runtime.js"
 import { flushAll } from "../../patterns/flusher.js"
-import { BlockingDeparture } from "../../thread/departure.js"
 import type { Departure } from "../../transport/transport.js"
 import type { SocketState } from "../state.js"
 import { forgetExit, listenForExit } from "./exit-listeners.js"
+import { BlockingDeparture } from "./exit-wait.js"
 import { Hold } from "./hold.js"
 
 /** Milliseconds after which zeromq.js prints why the process has not exited. */

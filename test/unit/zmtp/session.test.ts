@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest"
 
 import { ProtocolError } from "../../../src/codec/errors.js"
-import type { AuthStatus, HandshakeSettings } from "../../../src/zmtp/handshake.js"
+import type { AuthStatus, HandshakeSettings } from "../../../src/zmtp/mechanism.js"
 import { Session } from "../../../src/zmtp/session.js"
 import type { SocketTypeName } from "../../../src/zmtp/socket-types.js"
 import { concat } from "../../support/wire.js"

@@ -1,6 +1,6 @@
 /** Sessions whose frames are counted. */
 
-import type { HandshakeSettings } from "../../../../src/zmtp/handshake.js"
+import type { HandshakeSettings } from "../../../../src/zmtp/mechanism.js"
 import {
   type FrameHandlers,
   Session as RealSession,

@@ -1,7 +1,7 @@
-import { clockMs } from "../codec/runtime.js"
-import type { Departing, DepartingThread, Departure, DialSpec } from "../transport/transport.js"
-import { DepartureCells } from "./departure-cells.js"
-import { Thread } from "./thread.js"
+import { clockMs } from "../../codec/runtime.js"
+import { DepartureCells } from "../../thread/departure-cells.js"
+import { Thread } from "../../thread/thread.js"
+import type { Departing, DepartingThread, Departure, DialSpec } from "../../transport/transport.js"
 
 /** Milliseconds without progress after which the process no longer waits for its peers. */
 const SILENCE_MS = 1000

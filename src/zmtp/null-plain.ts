@@ -2,15 +2,6 @@ import { commandName, writeCommand } from "./commands.js"
 import { type AuthStatus, type Credentials, Mechanism, shown } from "./mechanism.js"
 import { latin1 } from "./metadata.js"
 
-export type {
-  AuthStatus,
-  Credentials,
-  HandshakeEvent,
-  HandshakeHandlers,
-  HandshakeReason,
-  HandshakeSettings,
-} from "./mechanism.js"
-
 type State =
   | "start"
   | "authenticating"
@@ -28,7 +19,7 @@ const LIBZMQ_ERROR = "^RROR"
  * The exchange of commands between the greeting and the first message, for NULL and PLAIN (RFC.md
  * section 3.2).
  */
-export class Handshake extends Mechanism {
+export class NullOrPlain extends Mechanism {
   #state: State = "start"
   /** NULL: the peer's routing id from its READY, which may arrive before the reply of ZAP. */
   #peerRoutingId: Uint8Array | undefined

@@ -1,0 +1,70 @@
+import { ProtocolError } from "../../codec/errors.js"
+import { Deadline } from "../../transport/deadline.js"
+import type { PeerConnection } from "../../transport/transport.js"
+import type { Endpoint } from "./endpoint.js"
+
+/** Milliseconds after which a peer that announced nothing is reported if it has sent nothing. */
+const SILENCE_MS = 2000
+
+/** Notices which peers of an endpoint probably speak tcp://, and tells the program. */
+export class PlainPeers {
+  readonly #endpoint: Endpoint
+  /** Whether the program was warned of a plain peer. */
+  #hasWarned = false
+  /** Peers that announced no revision and have sent nothing yet, and when they will be reported. */
+  readonly #silent = new Map<PeerConnection, Deadline>()
+  #hasReportedSilence = false
+
+  constructor(endpoint: Endpoint) {
+    this.#endpoint = endpoint
+  }
+
+  /**
+   * Reports a peer that announced no revision, unless it sends something within `SILENCE_MS`. It may
+   * be a plain SUB or PULL, which cannot read what it is sent and reports no error.
+   */
+  watch(connection: PeerConnection): void {
+    if (this.#hasReportedSilence || connection.scheme === "tcp") return
+    if (connection.peerRevision !== undefined) return
+    const limit = new Deadline(SILENCE_MS, () => {
+      this.#silent.delete(connection)
+      if (this.#hasReportedSilence || connection.counts.received.messages > 0) return
+      this.#hasReportedSilence = this.#endpoint.host.lz4.silent(connection, this.#endpoint)
+    })
+    this.#silent.set(connection, limit)
+  }
+
+  /** The connection has ended. */
+  forget(connection: PeerConnection): void {
+    this.#silent.get(connection)?.clear()
+    this.#silent.delete(connection)
+  }
+
+  /**
+   * Returns the error of a peer, with what it probably means if its first part has no sentinel. Warns of that
+   * if nobody listens for the event.
+   */
+  explain(connection: PeerConnection, error: ProtocolError): ProtocolError {
+    if (!isProbablyPlain(connection, error)) return error
+    const explained = new ProtocolError(
+      error.code,
+      `${error.message.slice(error.code.length + 2)}; the peer announced nothing, so it probably speaks tcp://`,
+    )
+    const { host, address } = this.#endpoint
+    if (host.lz4.listenerCount("protocolError") === 0 && !this.#hasWarned) {
+      this.#hasWarned = true
+      const { remoteAddress, remotePort } = connection
+      process.emitWarning(
+        `the peer ${remoteAddress}:${remotePort} of ${address} lost its connection: ${explained.message}. Both ends have to be lz4+tcp://, unless this one has the option acceptPlain.`,
+        { code: explained.code },
+      )
+    }
+    return explained
+  }
+}
+
+/** Returns whether the first part of a peer that announced no revision had no sentinel. */
+function isProbablyPlain(connection: PeerConnection, { code }: ProtocolError): boolean {
+  if (code !== "ERR_LZ4_PART_TOO_SHORT" && code !== "ERR_LZ4_UNKNOWN_SENTINEL") return false
+  return connection.peerRevision === undefined && connection.counts.received.wireBytes === 0
+}
