@@ -3,7 +3,7 @@ import { mkdirSync, statSync } from "node:fs"
 import { basename, join } from "node:path"
 import { filesIn, onPath } from "./files.mjs"
 import * as paths from "./paths.mjs"
-import { fail, run } from "./run.mjs"
+import { commandLine, fail, start } from "./run.mjs"
 import {
   curveSharedSources,
   curveSources,
@@ -87,32 +87,52 @@ export async function buildWasm() {
   await buildStep("wasm", compileAll)
 }
 
-function compileAll() {
-  const lz4 = join(paths.build, "lz4.o")
-  run("emcc", [...compileLiblz4, "-c", join(paths.liblz4, "lz4.c"), "-o", lz4])
-  const lz4hc = join(paths.build, "lz4hc.o")
-  run("emcc", [...compileLz4hc, "-c", join(paths.liblz4, "lz4hc.c"), "-o", lz4hc])
-  const training = TRAINING.map((file) => {
-    const object = join(paths.build, file.replace(".c", ".o"))
-    run("emcc", [...compileTraining, "-c", join(paths.wasm, file), "-o", object])
-    return object
-  })
-  for (const { file, defines } of variants) {
-    const output = join(paths.build, file)
-    const ours = filesIn(paths.wasm, ".c").filter((path) => !TRAINING.includes(basename(path)))
-    run("emcc", [...compile, ...defines, ...link, ...ours, ...training, lz4, lz4hc, "-o", output])
-    console.log(`${paths.shown(output)}: ${statSync(output).size} bytes`)
-  }
+async function compileAll() {
+  await Promise.all([compileCodec(), compileCurve()])
+}
 
-  const sodium = libsodiumSources.map((source) => {
-    const object = join(paths.build, basename(source).replace(".c", ".o"))
-    // Not our code: no warnings.
-    const flags = [...optimize, ...simd, ...inlined, ...libsodiumFlags(true)]
-    run("emcc", [...flags, "-w", "-c", source, "-o", object])
-    return object
-  })
-  const output = join(paths.build, "curve.wasm")
-  const ours = [...curveSources(), ...curveSharedSources]
-  run("emcc", [...compile, ...libsodiumIncludes, ...linkCurve, ...ours, ...sodium, "-o", output])
+/** @param {string[]} args */
+async function emcc(args) {
+  const { status } = await start("emcc", args, { stdio: "inherit" })
+  if (status !== 0) fail(`failed: ${commandLine("emcc", args)}`)
+}
+
+/**
+ * Compiles a file to an object in build/, which it returns.
+ * @param {string[]} flags
+ * @param {string} source
+ */
+async function object(flags, source) {
+  const output = join(paths.build, basename(source).replace(".c", ".o"))
+  await emcc([...flags, "-c", source, "-o", output])
+  return output
+}
+
+/** @param {string[]} args @param {string} file */
+async function module(args, file) {
+  const output = join(paths.build, file)
+  await emcc([...args, "-o", output])
   console.log(`${paths.shown(output)}: ${statSync(output).size} bytes`)
+}
+
+async function compileCodec() {
+  const objects = await Promise.all([
+    ...TRAINING.map((file) => object(compileTraining, join(paths.wasm, file))),
+    object(compileLiblz4, join(paths.liblz4, "lz4.c")),
+    object(compileLz4hc, join(paths.liblz4, "lz4hc.c")),
+  ])
+  const ours = filesIn(paths.wasm, ".c").filter((path) => !TRAINING.includes(basename(path)))
+  await Promise.all(
+    variants.map(({ file, defines }) =>
+      module([...compile, ...defines, ...link, ...ours, ...objects], file),
+    ),
+  )
+}
+
+async function compileCurve() {
+  // Not our code: no warnings.
+  const flags = [...optimize, ...simd, ...inlined, ...libsodiumFlags(true), "-w"]
+  const sodium = await Promise.all(libsodiumSources.map((source) => object(flags, source)))
+  const ours = [...curveSources(), ...curveSharedSources]
+  await module([...compile, ...libsodiumIncludes, ...linkCurve, ...ours, ...sodium], "curve.wasm")
 }
