@@ -96,7 +96,7 @@ async function runFile(name, path) {
   const args = ["--import", hooks, "--expose-gc", `${runner}/main.ts`]
   const process = startInWindows([...args, windowsPath(report), path], printed, {
     LEFT_OUT: JSON.stringify(entries),
-    ...(every ? {} : { WITHOUT_REFERENCE: "1" }),
+    ...(every ? { SOCKETS_ALL: "1" } : { WITHOUT_REFERENCE: "1" }),
     ...(only ? { ONLY: only } : {}),
   })
   const timer = setTimeout(() => process.kill("SIGKILL"), LIMIT_MS)

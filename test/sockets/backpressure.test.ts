@@ -9,12 +9,12 @@ import { sleep } from "../support/sleep.js"
 import { eventually, use } from "../support/sockets.js"
 import { testStuckProcesses } from "../support/stuck-processes.js"
 import { ANY } from "../support/threads.js"
-import { isOnceMore } from "../support/transports.js"
+import { isInFull } from "../support/transports.js"
 import { plainPart } from "../support/wire.js"
 import { message } from "../support/zmtp.js"
 
-// What the process holds. test/quiet does the same with a thread, and measures what the system gave to it.
-if (!isOnceMore)
+// What the process holds. test/quiet checks that too, and what the system gave to it, without and with a thread.
+if (isInFull)
   testStuckProcesses((before, after, maxBytes) => {
     expect(after.live - before.live).toBeLessThan(maxBytes)
   })

@@ -8,6 +8,7 @@ import * as lz4 from "zeromq-lz4"
 
 import { RunningBridge } from "../support/running-bridge.js"
 import { type AnySocket, use } from "../support/sockets.js"
+import { isInFull } from "../support/transports.js"
 
 const directory = mkdtempSync(join(tmpdir(), "zeromq-lz4-bridge-curve-"))
 afterAll(() => rmSync(directory, { recursive: true }))
@@ -121,6 +122,9 @@ describe.each(ways)("from $connecting, encrypted: $curve", (way) => {
       else expect(Number(wire)).toBeLessThan(Number(plain) / 50)
     }
   })
+
+  // Each side of a bridge reads and writes what peers say of themselves by itself, encrypted or not.
+  if (way.curve !== "both" && !isInFull) return
 
   test("REQ and ROUTER see each other's type and identity", async () => {
     const request = use(new left.Request({ ...options.connecting, routingId: "me" }))

@@ -14,6 +14,7 @@ import {
 import { anyEndpoint, bridgesTo, type Leg, ways } from "../support/bridges.js"
 import { RunningBridge } from "../support/running-bridge.js"
 import { type AnySocket, eventually, freePort, subscribed, use } from "../support/sockets.js"
+import { isInFull, times } from "../support/transports.js"
 
 type Role = "connecting" | "bound"
 
@@ -33,7 +34,13 @@ const joinPair = (left: AnySocket, right: AnySocket, role: Role, way: readonly L
   role === "connecting" ? join(left, right, way) : join(right, left, way)
 
 const roles: Role[] = ["connecting", "bound"]
-const cases = ways.flatMap((way) => roles.map((role) => ({ way, role, path: way.join(" → ") })))
+const cases = ways
+  .flatMap((way) => roles.map((role) => ({ way, role, path: way.join(" → ") })))
+  // A chain is two bridges of the other ways, and ipc:// only differs from tcp:// in how a bridge listens or connects.
+  .filter(
+    ({ way, role }) =>
+      isInFull || role === (way.length > 2 ? "connecting" : way.includes("ipc") ? "bound" : role),
+  )
 
 describe.each(cases)("$path, the first one $role", ({ way, role }) => {
   test("PUSH and PULL", async () => {
@@ -107,16 +114,17 @@ test.each([
   { way: ["tcp", "lz4+tcp"] as Leg[], options: [] },
   { way: ["lz4+tcp", "tcp"] as Leg[], options: ["--auto-dictionary"] },
   { way: ["tcp", "lz4+tcp", "tcp"] as Leg[], options: ["--arenas", "--auto-dictionary"] },
-])("100,000 messages over $way $options", async ({ way, options }) => {
+])("many messages over $way $options", async ({ way, options }) => {
   const [push, pull] = [use(new zmq.Push()), use(new zmq.Pull())]
   await join(push, pull, way, ...options)
-  const stream: Stream = { name: "many", count: 100_000, most: 600 }
+  const count = times(100_000, 20_000)
+  const stream: Stream = { name: "many", count, most: 600 }
   const [sent, received] = await Promise.all([
     sendAll(stream, (parts) => push.send([...parts])),
     receiveAll(stream, () => pull.receive()),
   ])
   expect(received).toEqual(sent)
-  expect(received.messages).toBe(100_000)
+  expect(received.messages).toBe(count)
 })
 
 test("messages sent while there is no peer behind the bridge are delivered later", async () => {

@@ -5,15 +5,16 @@ import { Pull, Push } from "zeromq-lz4"
 
 import { use } from "../support/sockets.js"
 import { ANY, threaded } from "../support/threads.js"
+import { times } from "../support/transports.js"
 
 const PEERS = 4
 
 test.each([
-  { mark: 1, bytes: 100, count: 3000 },
-  { mark: 1, bytes: 30_000, count: 300 },
-  { mark: 2, bytes: 5000, count: 1500 },
-  { mark: 10, bytes: 100, count: 5000 },
-  { mark: 10, bytes: 30_000, count: 500 },
+  { mark: 1, bytes: 100, count: times(3000, 1000) },
+  { mark: 1, bytes: 30_000, count: times(300, 150) },
+  { mark: 2, bytes: 5000, count: times(1500, 500) },
+  { mark: 10, bytes: 100, count: times(5000, 2000) },
+  { mark: 10, bytes: 30_000, count: times(500, 250) },
 ])(
   "with a mark of $mark, all messages of $count parts of $bytes bytes of each peer arrive once, complete and in order",
   async ({ mark, bytes, count }) => {

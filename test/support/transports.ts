@@ -21,6 +21,8 @@ export const tcp: Transport = { name: "tcp://", scheme: "tcp://", options: {} }
  * way of sending. vitest.config.ts has a project for each.
  */
 const given = process.env.LZ4_OPTIONS
+/** For tests that are the same whatever these options are. */
+export const hasOptions: boolean = Boolean(given)
 export const lz4: Transport = {
   name: given ? `lz4+tcp:// with ${given}` : "lz4+tcp://",
   scheme: "lz4+tcp://",
@@ -38,8 +40,17 @@ export const isOnceMore: boolean = Boolean(
  */
 export const transports: readonly Transport[] = isOnceMore ? [lz4] : [tcp, lz4]
 
-/** Returns how many cases or attempts a test has: `less` where it has run before. */
-export const times = (usual: number, less: number): number => (isOnceMore ? less : usual)
+/** Whether all connections are on threads. Tests that say themselves which are need not run once more then. */
+export const isOnThreads: boolean = Boolean(process.env.ZEROMQ_LZ4_THREAD)
+
+/**
+ * Whether everything runs, as in `npm run test:all` and `npm run test:platforms`. The gate leaves out what its other
+ * suites test as well, and some of the attempts at what goes wrong now and then.
+ */
+export const isInFull: boolean = Boolean(process.env.SOCKETS_ALL) && !isOnceMore
+
+/** Returns how many cases or attempts a test has: `some` unless everything runs. */
+export const times = (all: number, some: number): number => (isInFull ? all : some)
 
 /** For tests of the contents of messages. */
 export const encodings: readonly Transport[] = [
