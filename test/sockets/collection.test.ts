@@ -63,7 +63,15 @@ test("listeners of a socket's lz4 are called even if nothing refers to the socke
 test("of events that nobody receives, the first 2,000 are kept", async () => {
   const dealer = use(new Dealer())
   const { events } = dealer
-  for (let i = 0; i < 2500; i++) expect(() => dealer.bindSync("lz4+tcp://192.0.2.1:1")).toThrow()
+  let refusals = 0
+  for (let i = 0; i < 2500; i++) {
+    try {
+      dealer.bindSync("lz4+tcp://192.0.2.1:1")
+    } catch {
+      refusals++
+    }
+  }
+  expect(refusals).toBe(2500)
   await dealer.bind("lz4+tcp://127.0.0.1:*")
   let last = ""
   let count = 0

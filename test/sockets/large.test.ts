@@ -10,9 +10,18 @@ import { lz4 } from "../support/transports.js"
 const GIB = 2 ** 30
 const json = payload("json", 2 ** 20)
 
-/** A pattern, because 1 GiB of random bytes takes minutes to generate. */
+/** Pieces that differ, and that are quickly made and compressed: JSON now and then, and repeated bytes. */
 function* pieces() {
-  for (let at = 0; at < GIB; at += json.length) yield json
+  const repeated = Buffer.alloc(json.length)
+  for (let at = 0; at < GIB; at += json.length) {
+    const number = at / json.length
+    if (number % 16 === 0) yield json
+    else {
+      repeated.fill(number)
+      repeated.writeUInt32LE(number, number)
+      yield repeated
+    }
+  }
   yield Uint8Array.of(42)
 }
 

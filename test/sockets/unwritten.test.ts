@@ -14,6 +14,8 @@ class ClosingPull {
   readonly #patience: number
   /** The messages received, by connection. */
   readonly #streams: Buffer[] = []
+  /** How many they are: reading all streams anew for each chunk would take seconds. */
+  readonly #counts: number[] = []
   #counted: { count: number; resolve: () => void } | undefined
   closes = 0
 
@@ -32,11 +34,13 @@ class ClosingPull {
 
   #take(socket: NetSocket): void {
     const number = this.#streams.push(Buffer.alloc(0)) - 1
+    this.#counts.push(0)
     let closed = false
     socket.write(handshake("PULL"))
     socket.on("data", (bytes) => {
       this.#streams[number] = Buffer.concat([this.#streams[number] as Buffer, bytes])
-      if (!closed && this.#messagesOf(number).length >= this.#patience) {
+      this.#counts[number] = this.#messagesOf(number).length
+      if (!closed && this.#counts[number] >= this.#patience) {
         closed = true
         this.closes++
         socket.end()
@@ -59,7 +63,8 @@ class ClosingPull {
   }
 
   #check(): void {
-    if (this.#counted && this.messages.length >= this.#counted.count) this.#counted.resolve()
+    const count = this.#counts.reduce((sum, one) => sum + one, 0)
+    if (this.#counted && count >= this.#counted.count) this.#counted.resolve()
   }
 
   async received(count: number): Promise<void> {
