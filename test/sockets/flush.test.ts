@@ -6,7 +6,7 @@ import { payload } from "../../bench/payloads.mjs"
 import { mark, marksErrors, Script } from "../support/running-script.js"
 import { anyPort, freePort, use } from "../support/sockets.js"
 import { stalledPeer } from "../support/stalled-peer.js"
-import { lz4 } from "../support/transports.js"
+import { isOnThreads, lz4 } from "../support/transports.js"
 
 const noise = payload("random", 100_000)
 
@@ -38,7 +38,8 @@ test("a socket without lz4+tcp:// endpoints has nothing to flush", async () => {
   await use(new Push()).lz4.flush({ timeout: 0 })
 })
 
-describe.each([{ thread: false }, { thread: true }])("with %o, flush()", (options) => {
+const threads = isOnThreads ? [] : [{ thread: false }, { thread: true }]
+describe.each(threads)("with %o, flush()", (options) => {
   test("resolves at once if nothing was sent, even without a peer", async () => {
     const push = use(new Push())
     push.connect(await absent(), options)
