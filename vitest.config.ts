@@ -67,21 +67,28 @@ const waysToSend = {
   arenas: { arenas: true },
   level: { level: 9 },
 }
-/** The tests in which messages go through unchanged, whatever the options. */
-const MESSAGES = ["pairs", "topics", "options", "sockets", "events", "proxy", "context"]
+/** The tests in which messages go through unchanged, whatever the options that they give to their endpoints. */
+const MESSAGES = ["pairs", "topics", "options", "sockets"]
 
 const long = { testTimeout: 1_200_000 }
 
 /** The files of test/sockets that say themselves which connections are on threads, and test both. */
 const WITH_BOTH = [
   "bad-reply",
+  "conflate",
   "curve-attacks",
   "exit-sent",
+  "handover",
+  "heartbeat-pings",
+  "own-dictionaries",
+  "part-limit",
   "parts",
+  "plain-peers",
   "rfc",
   "routing-ids",
   "thread*",
   "unwritten",
+  "xpub",
 ]
 
 /** The tests that are run once more with connections on threads. */
