@@ -162,6 +162,7 @@ describe.each(encodings)("over $name", (transport) => {
       // libzmq drops those beyond the high-water mark; which ones is not defined.
       const count = transport === tcp ? 1000 : 2500
       const topics = Array.from({ length: 2500 }, (_, i) => String(i).padStart(4, "0"))
+      const asked = new Set(topics.map(subscribe))
       const sub: Subscriber | XSubscriber = use(
         type === "a SUB" ? new Subscriber() : new XSubscriber(),
       )
@@ -178,7 +179,7 @@ describe.each(encodings)("over $name", (transport) => {
         await eventually(() => pub.bind(endpoint))
         const received = sub.receive() // libzmq only subscribes again when the socket is used
         const heard = await take(count, pub)
-        expect(topics.map(subscribe)).toEqual(expect.arrayContaining(heard))
+        expect(heard.filter((notice) => !asked.has(notice))).toEqual([])
         expect(new Set(heard).size).toBe(count)
         const last = heard.at(-1)?.slice(1) as string
         await pub.send(last)

@@ -39,8 +39,8 @@ class ClosingPull {
     socket.write(handshake("PULL"))
     socket.on("data", (bytes) => {
       this.#streams[number] = Buffer.concat([this.#streams[number] as Buffer, bytes])
-      this.#counts[number] = this.#messagesOf(number).length
-      if (!closed && this.#counts[number] >= this.#patience) {
+      if (!closed || this.#counted) this.#counts[number] = this.#messagesOf(number).length
+      if (!closed && (this.#counts[number] as number) >= this.#patience) {
         closed = true
         this.closes++
         socket.end()
@@ -70,6 +70,8 @@ class ClosingPull {
   async received(count: number): Promise<void> {
     await new Promise<void>((resolve) => {
       this.#counted = { count, resolve }
+      for (const number of this.#streams.keys())
+        this.#counts[number] = this.#messagesOf(number).length
       this.#check()
     })
   }
