@@ -157,9 +157,13 @@ describe("relayed pieces give the same messages and commands, in the same order"
       frame(bytesOf(256)),
     )
     const whole = relay([short]).taken
-    for (let a = 0; a <= short.length - 250; a++)
-      for (let b = a; b <= short.length - 250; b++)
-        expect(relay(cutAt(short, [a, b])).taken).toEqual(whole)
+    // Everywhere but in the two long bodies.
+    const places = Array.from({ length: short.length }, (_, i) => i).filter((at) => {
+      const fromEnd = short.length - at
+      return (fromEnd < 5 || fromEnd > 250) && (fromEnd < 270 || fromEnd > 515)
+    })
+    for (const [i, a] of places.entries())
+      for (const b of places.slice(i)) expect(relay(cutAt(short, [a, b])).taken).toEqual(whole)
   })
 
   test("of any sizes, in any chunks, with any room, and sinks that stop", () => {
