@@ -40,8 +40,11 @@ export function writeCapture(file: string, parts: Iterable<Uint8Array>): void {
     waiting = []
     waitingBytes = 0
   }
+  // Most are the same array again.
+  const frames = new WeakMap<Uint8Array, Uint8Array>()
   for (const part of parts) {
-    const frame = message(codec.encodePart(part))
+    const frame = frames.get(part) ?? message(codec.encodePart(part))
+    frames.set(part, frame)
     waiting.push(frame)
     waitingBytes += frame.length
     if (waitingBytes > PIECE_BYTES) flush()

@@ -139,21 +139,25 @@ export function ipPacket(packet: TcpPacket, options: FrameOptions = {}): Uint8Ar
   return ipHeader(source, destination, 6, tcpSegment(packet), options)
 }
 
+/** Options of TCP that most packets have. */
+const TIME_STAMPS = [1, 1, 8, 10]
+/** With these options, which take 12 bytes. */
+const TCP_HEAD_BYTES = 20 + 12
+
 export function tcpSegment(packet: TcpPacket): Uint8Array {
   const { sequence, acknowledged, flags, data } = packet
-  const ports = { client: portOf(packet.client), server: portOf(packet.server) }
-  // Time stamps, which most packets have: 12 bytes of options.
-  const options = Uint8Array.of(1, 1, 8, 10, 0, 0, 0, 0, 0, 0, 0, 0)
-  const head = new Uint8Array(20)
-  const view = new DataView(head.buffer)
-  view.setUint16(0, ports[packet.from])
-  view.setUint16(2, ports[other(packet.from)])
+  const segment = new Uint8Array(TCP_HEAD_BYTES + data.length)
+  const view = new DataView(segment.buffer)
+  view.setUint16(0, portOf(packet[packet.from]))
+  view.setUint16(2, portOf(packet[other(packet.from)]))
   view.setUint32(4, sequence)
   view.setUint32(8, acknowledged)
-  head[12] = ((head.length + options.length) / 4) << 4
-  head[13] = [..."FSRPAU"].reduce((bits, flag, i) => bits | (Number(flags.includes(flag)) << i), 0)
+  segment[12] = (TCP_HEAD_BYTES / 4) << 4
+  for (let i = 0; i < 6; i++) if (flags.includes("FSRPAU"[i]!)) segment[13]! |= 1 << i
   view.setUint16(14, 65535)
-  return concat(head, options, data)
+  segment.set(TIME_STAMPS, 20)
+  segment.set(data, TCP_HEAD_BYTES)
+  return segment
 }
 
 /** Adds an IPv4 or IPv6 header to a payload. */
@@ -164,20 +168,26 @@ export function ipHeader(
   payload: Uint8Array,
   { withoutLength = false }: FrameOptions = {},
 ): Uint8Array {
-  const addresses = concat(addressBytes(source), addressBytes(destination))
-  const v4 = addresses.length === 8
-  const head = new Uint8Array(v4 ? 12 : 8)
-  const view = new DataView(head.buffer)
+  const [from, to] = [addressBytes(source), addressBytes(destination)]
+  const v4 = from.length === 4
+  const headBytes = v4 ? 12 : 8
+  const packet = new Uint8Array(headBytes + 2 * from.length + payload.length)
+  const view = new DataView(packet.buffer)
   if (v4) {
-    head[0] = 0x45
+    packet[0] = 0x45
     view.setUint16(2, withoutLength ? 0 : 20 + payload.length)
-    head.set([64, protocol], 8)
+    packet[8] = 64
+    packet[9] = protocol
   } else {
-    head[0] = 0x60
+    packet[0] = 0x60
     view.setUint16(4, withoutLength ? 0 : payload.length)
-    head.set([protocol, 64], 6)
+    packet[6] = protocol
+    packet[7] = 64
   }
-  return concat(head, addresses, payload)
+  packet.set(from, headBytes)
+  packet.set(to, headBytes + from.length)
+  packet.set(payload, headBytes + 2 * from.length)
+  return packet
 }
 
 /** Splits an IP packet into fragments with `payloadBytes` of payload each, which is a multiple of 8. */
@@ -208,22 +218,29 @@ export function ipFragments(packet: Uint8Array, payloadBytes: number, id = 1): U
   return fragments
 }
 
+const ETHERNET_ADDRESSES = new Uint8Array(12)
+
 /** Adds the header of a link type to an IP packet, and the padding of a short one. */
 export function linkPacket(ip: Uint8Array, options: FrameOptions = {}): Uint8Array {
   const { linkType = LINK_TYPES.ETHERNET, tags = [], littleEndian = true } = options
   const etherType = (ip[0] as number) >> 4 === 4 ? 0x0800 : 0x86dd
   // A tag is its number, followed by the EtherType of its content.
   const [outer = etherType, ...inner] = [...tags, etherType]
-  const tagged = concat(...inner.map((type) => concat(u16(1), u16(type))), ip)
+  const tagged = [...inner.flatMap((type) => [u16(1), u16(type)]), ip]
   switch (linkType) {
     case LINK_TYPES.ETHERNET: {
-      const frame = concat(new Uint8Array(12), u16(outer), tagged)
-      return frame.length < 60 ? concat(frame, new Uint8Array(60 - frame.length)) : frame
+      const bytes = tagged.reduce((sum, { length }) => sum + length, 14)
+      return concat(
+        ETHERNET_ADDRESSES,
+        u16(outer),
+        ...tagged,
+        new Uint8Array(Math.max(0, 60 - bytes)),
+      )
     }
     case LINK_TYPES.LINUX_SLL:
-      return concat(u16(0), u16(1), u16(6), new Uint8Array(8), u16(outer), tagged)
+      return concat(u16(0), u16(1), u16(6), new Uint8Array(8), u16(outer), ...tagged)
     case LINK_TYPES.LINUX_SLL2:
-      return concat(u16(outer), u16(0), new Uint8Array(16), tagged)
+      return concat(u16(outer), u16(0), new Uint8Array(16), ...tagged)
     case LINK_TYPES.NULL:
     case LINK_TYPES.LOOP: {
       const family = new Uint8Array(4)
@@ -243,22 +260,46 @@ export interface PcapOptions {
 
 export function pcapFile(frames: readonly Frame[], options: PcapOptions = {}): Uint8Array {
   const { linkType = LINK_TYPES.ETHERNET, littleEndian = true, nanoseconds = false } = options
-  const { u16, u32 } = integers(littleEndian)
+  const { u16, u32, four } = integers(littleEndian)
   const magic = nanoseconds ? 0xa1b23c4d : 0xa1b2c3d4
   const unit = nanoseconds ? 1n : 1000n
   const second = 1_000_000_000n
   return joined([
     concat(u32(magic), u16(2), u16(4), u32(0), u32(0), u32(262144), u32(linkType)),
-    ...frames.map(({ time = 0n, bytes, length = bytes.length }) =>
-      concat(
-        u32(Number(time / second)),
-        u32(Number((time % second) / unit)),
-        u32(bytes.length),
-        u32(length),
-        bytes,
-      ),
-    ),
+    ...frames.flatMap(({ time = 0n, bytes, length = bytes.length }) => [
+      four(Number(time / second), Number((time % second) / unit), bytes.length, length),
+      bytes,
+    ]),
   ])
+}
+
+const PCAP_HEAD_BYTES = 24
+const RECORD_HEAD_BYTES = 16
+/** The place of the client's address in a frame of each side. */
+const ADDRESSES = { client: 14 + 12, server: 14 + 16 }
+
+/**
+ * Returns the records of these packets in a .pcap, in Ethernet and IPv4, as often as `count` says: each time
+ * the client has another address, from 10.0.0.0 on. Faster than making all packets.
+ */
+export function* fromClients(
+  count: number,
+  packets: readonly TcpPacket[],
+  options: Pick<FrameOptions, "withoutLength"> = {},
+): Generator<Uint8Array> {
+  const frames = framesOf(packets, options)
+  const records = pcapFile(frames).subarray(PCAP_HEAD_BYTES)
+  const addresses: number[] = []
+  let at = RECORD_HEAD_BYTES
+  for (const [i, { bytes }] of frames.entries()) {
+    addresses.push(at + ADDRESSES[packets[i]!.from])
+    at += bytes.length + RECORD_HEAD_BYTES
+  }
+  for (let i = 0; i < count; i++) {
+    const copy = records.slice()
+    for (const address of addresses) copy.set([10, i >> 16, (i >> 8) & 255, i & 255], address)
+    yield copy
+  }
 }
 
 export interface PcapngOptions {
@@ -283,9 +324,9 @@ export function pcapngFile(frames: readonly Frame[], options: PcapngOptions = {}
   const option = (code: number, value: Uint8Array) =>
     concat(u16(code), u16(value.length), padded(value))
   const unknownLength = new Uint8Array(8).fill(0xff)
-  return joined([
-    block(0x0a0d0d0a, u32(0x1a2b3c4d), u16(1), u16(0), unknownLength),
-    ...linkTypes.map((linkType) =>
+  const interfaces = new Map(
+    [...new Set(linkTypes)].map((linkType) => [
+      linkType,
       block(
         1,
         concat(u16(linkType), u16(0), u32(snapLength)),
@@ -294,7 +335,11 @@ export function pcapngFile(frames: readonly Frame[], options: PcapngOptions = {}
         offsetSeconds === 0n ? new Uint8Array(0) : option(14, u64(offsetSeconds)),
         option(0, new Uint8Array(0)),
       ),
-    ),
+    ]),
+  )
+  return joined([
+    block(0x0a0d0d0a, u32(0x1a2b3c4d), u16(1), u16(0), unknownLength),
+    ...linkTypes.map((linkType) => interfaces.get(linkType)!),
     ...frames.map(({ time = 0n, bytes, length = bytes.length, interface: id = 0 }) => {
       const units = unitsPerSecond(resolution ?? 6)
       const stamp = ((time - offsetSeconds * 1_000_000_000n) * units) / 1_000_000_000n
@@ -333,6 +378,13 @@ function integers(littleEndian: boolean) {
   return {
     u16: (value: number) => written(2, (view) => view.setUint16(0, value, littleEndian)),
     u32: (value: number) => written(4, (view) => view.setUint32(0, value, littleEndian)),
+    four: (a: number, b: number, c: number, d: number) =>
+      written(16, (view) => {
+        view.setUint32(0, a, littleEndian)
+        view.setUint32(4, b, littleEndian)
+        view.setUint32(8, c, littleEndian)
+        view.setUint32(12, d, littleEndian)
+      }),
     u64: (value: bigint) => written(8, (view) => view.setBigUint64(0, value, littleEndian)),
   }
 }
@@ -341,7 +393,16 @@ const { u16 } = integers(false)
 
 const portOf = (endpoint: string): number => Number(endpoint.slice(endpoint.lastIndexOf(":") + 1))
 
+const known = new Map<string, Uint8Array>()
+
+/** Returns the bytes of the address, which most packets share with others. */
 function addressBytes(endpoint: string): Uint8Array {
+  const bytes = known.get(endpoint) ?? parsedAddress(endpoint)
+  known.set(endpoint, bytes)
+  return bytes
+}
+
+function parsedAddress(endpoint: string): Uint8Array {
   const address = endpoint.slice(0, endpoint.lastIndexOf(":"))
   if (!address.startsWith("[")) return Uint8Array.from(address.split("."), Number)
   const [front = [], back = []] = address

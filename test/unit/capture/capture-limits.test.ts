@@ -14,6 +14,7 @@ import { loadInstanceSync } from "../../../src/codec/module.js"
 import {
   conversation,
   framesOf,
+  fromClients,
   LINK_TYPES,
   pcapFile,
   pcapngFile,
@@ -35,6 +36,8 @@ import {
 
 const text = (words: string): Uint8Array => Buffer.from(words, "latin1")
 const capture = (said: Said): Uint8Array => pcapFile(framesOf(conversation(said)))
+/** The place of a sequence number in a packet, with the headers of its record, Ethernet and IPv4. */
+const SEQUENCE = 16 + 14 + 20 + 4
 const server: Said[number] = ["server", handshake("PULL")]
 
 function property(name: string, value: Uint8Array): Uint8Array {
@@ -333,19 +336,17 @@ describe("unfinished messages", () => {
     const body = new Uint8Array(1 << 20)
     const before = heldBytes()
     const lines: string[] = []
-    for (let i = 0; i < 8; i++) {
-      const said = [["client", concat(handshake("PUSH"), frameHead(80 << 20))]] as const
-      const client = `10.0.0.${i}:40000`
-      const file = pcapFile(framesOf(conversation(said, { client })))
-      lines.push(...linesOf(reader.push(i === 0 ? file : file.subarray(24))))
-      let sequence = 1001 + said[0][1].length
-      for (let n = 0; n < 60; n++, sequence += body.length) {
-        const [packet] = conversation([["client", body]], {
-          ...{ client, segmentBytes: body.length, begun: false },
-          initial: { client: sequence - 1, server: 2000 },
-        })
-        const frames = framesOf([packet!], { withoutLength: true })
-        lines.push(...linesOf(reader.push(pcapFile(frames).subarray(24))))
+    const start = concat(handshake("PUSH"), frameHead(80 << 20))
+    const [packet] = conversation([["client", body]], { segmentBytes: body.length, begun: false })
+    lines.push(...linesOf(reader.push(pcapFile([]))))
+    const opened = [...fromClients(8, conversation([["client", start]]))]
+    const continued = [...fromClients(8, [packet!], { withoutLength: true })]
+    for (const [i, packets] of opened.entries()) {
+      lines.push(...linesOf(reader.push(packets)))
+      for (let n = 0; n < 60; n++) {
+        const more = continued[i]!
+        new DataView(more.buffer).setUint32(SEQUENCE, 1001 + start.length + n * body.length)
+        lines.push(...linesOf(reader.push(more)))
       }
     }
     const held = (heldBytes() - before) / (1 << 20)
@@ -421,13 +422,9 @@ describe("unfinished messages", () => {
       property("Socket-Type", text("PUSH")),
       property("X", new Uint8Array(1_000_000)),
     )
-    for (let i = 0; i < 100; i++) {
-      const client = `10.0.0.${i}:40000`
-      const said = [["client", concat(greeting(), large, message(text("hello")))]] as const
-      const file = pcapFile(framesOf(conversation(said, { client, segmentBytes: 60_000 })))
-      const events = reader.push(i === 0 ? file : file.subarray(24))
-      lines.push(...linesOf(events))
-    }
+    const said = [["client", concat(greeting(), large, message(text("hello")))]] as const
+    const each = fromClients(100, conversation(said, { segmentBytes: 60_000 }))
+    for (const packets of [pcapFile([]), ...each]) lines.push(...linesOf(reader.push(packets)))
     expect(heldBytes() - before).toBeLessThan(100 << 20)
     reader.close()
     expect(lines.filter((line) => line === "client: ZMTP 3.1 NULL PUSH")).toHaveLength(200)
@@ -506,21 +503,21 @@ describe("data that waits for missing segments", () => {
     const reader = new CaptureReader()
     const events: CaptureEvent[] = []
     const data = new Uint8Array(60_000)
+    const [syn, synAck, ack, lost, , late] = conversation(
+      [
+        ["client", greeting().subarray(0, 10)],
+        ["client", data],
+      ],
+      { segmentBytes: data.length },
+    )
+    expect([lost!, late!].map(({ data, from }) => [from, data.length])).toEqual([
+      ["client", 10],
+      ["client", 60_000],
+    ])
+    reader.push(pcapFile([]))
     const before = heldBytes()
-    for (let i = 0; i < 4000; i++) {
-      const [syn, synAck, ack, lost, , late] = conversation(
-        [
-          ["client", greeting().subarray(0, 10)],
-          ["client", data],
-        ],
-        { client: `10.0.${i >> 8}.${i & 255}:40000`, segmentBytes: data.length },
-      )
-      expect(lost?.data.length).toBe(10)
-      const file = pcapFile(
-        framesOf([syn!, synAck!, ack!, late!.from === "client" ? late! : lost!]),
-      )
-      events.push(...reader.push(i === 0 ? file : file.subarray(24)))
-    }
+    for (const packets of fromClients(4000, [syn!, synAck!, ack!, late!]))
+      events.push(...reader.push(packets))
     const held = heldBytes() - before
     expect(held).toBeGreaterThan(64 << 20)
     expect(held).toBeLessThan(200 << 20)
@@ -536,18 +533,10 @@ describe("many connections", () => {
     ["client", message(text("before"))],
     ["client", message(text("after"))],
   ])
-  /** The offset in a packet, after the headers of its record and of Ethernet. */
-  const SOURCE_ADDRESS = 16 + 14 + 12
   /** Packets of peers that each send only the beginning of a greeting. */
-  const flood = (count: number, bytes: number): Uint8Array[] => {
+  const flood = (count: number, bytes: number) => {
     const packets = conversation([["client", greeting().subarray(0, bytes)]])
-    const [syn, data] = [packetsOf([packets[0]!]), packetsOf([packets[3]!])]
-    return Array.from({ length: count }, (_, i) => {
-      const both = concat(syn, data)
-      for (const packet of [both, both.subarray(syn.length)])
-        packet.set([10, i >> 16, (i >> 8) & 255, i & 255], SOURCE_ADDRESS)
-      return both
-    })
+    return fromClients(count, [packets[0]!, packets[3]!])
   }
   const packetsOf = (packets: TcpPacket[]) => pcapFile(framesOf(packets)).subarray(24)
   const head = pcapFile([])
@@ -567,9 +556,10 @@ describe("many connections", () => {
   test("open at the same time are limited: idle ones are dropped, which is reported once", () => {
     using reader = new CaptureReader()
     const events = reader.push(concat(head, packetsOf(steady.slice(0, 5))))
-    for (const [i, packets] of flood(52_000, 64).entries()) {
+    let read = 0
+    for (const packets of flood(52_000, 64)) {
       events.push(...reader.push(packets))
-      if (i === 30_000) events.push(...reader.push(packetsOf(steady.slice(5, 7))))
+      if (read++ === 30_000) events.push(...reader.push(packetsOf(steady.slice(5, 7))))
     }
     expect(count(events, "connection") - count(events, "close")).toBeLessThan(50_000)
     expect(linesOf(reader.push(packetsOf(steady.slice(7))))).toEqual(["client: after"])

@@ -13,7 +13,7 @@ import {
   writeSync,
 } from "node:fs"
 import { basename } from "node:path"
-import { gzipSync } from "node:zlib"
+import { constants, crc32, deflateRawSync, gzipSync } from "node:zlib"
 import { describe, expect, test } from "vitest"
 import { Codec } from "zeromq-lz4/codec"
 
@@ -25,6 +25,7 @@ import {
   type ConversationOptions,
   conversation,
   framesOf,
+  fromClients,
   pcapFile,
   pcapngFile,
   type Said,
@@ -707,16 +708,10 @@ describe("which rows are printed", () => {
 })
 
 describe("the summary of many connections", () => {
-  const many = (connections: number) =>
-    pcapFile(
-      Array.from({ length: connections }, (_, i) =>
-        framesOf(
-          conversation([...opening, ["client", message(bytes("\0\0\0\0hello"))]], {
-            client: `10.0.${i >> 8}.${i & 255}:40000`,
-          }),
-        ),
-      ).flat(),
-    )
+  const many = (connections: number) => {
+    const packets = conversation([...opening, ["client", message(bytes("\0\0\0\0hello"))]])
+    return Buffer.concat([pcapFile([]), ...fromClients(connections, packets)])
+  }
   const crowd = file("crowd.pcap", many(1234))
   const summaryOf = async (...args: string[]) => {
     const { stdout } = await run([...args, crowd])
@@ -803,6 +798,25 @@ describe("a gzip file", () => {
     expect(stdout).toMatch(/\ntotal: 1\d\d\d messages/)
   })
 
+  /** Returns one member of gzip. Each array is packed by itself, and those that are the same only once. */
+  const packedInPieces = (arrays: readonly Uint8Array[]): Uint8Array => {
+    const packed = new Map<Uint8Array, Uint8Array>()
+    let sum = 0
+    for (const array of arrays) {
+      sum = crc32(array, sum)
+      if (!packed.has(array))
+        packed.set(array, deflateRawSync(array, { finishFlush: constants.Z_FULL_FLUSH }))
+    }
+    const end = Buffer.alloc(8)
+    end.writeUInt32LE(sum)
+    end.writeUInt32LE(
+      arrays.reduce((sum, { length }) => sum + length, 0),
+      4,
+    )
+    const head = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3)
+    return concat(head, ...arrays.map((array) => packed.get(array)!), deflateRawSync(""), end)
+  }
+
   const noise = (count: number): Uint8Array[][] =>
     Array.from({ length: count }, (_, i) => [createRandom(`noise ${i}`).bytes(1000)])
 
@@ -817,7 +831,7 @@ describe("a gzip file", () => {
       ],
     ],
   ])("a thousand times is read in little memory: %s", (_, frames) => {
-    const bomb = gzipSync(Buffer.concat([handshake("PUSH"), ...frames]))
+    const bomb = packedInPieces([handshake("PUSH"), ...frames])
     expect(bomb.length).toBeLessThan(1 << 20)
     // Its peak memory in KiB; the system's value for children may include this process.
     const told = `import { readFileSync } from "node:fs"
