@@ -12,12 +12,12 @@ const dictionary = payload("json", 2048, 1)
 const FILL = 0xa5
 
 /** Returns an array in the middle of a larger, filled one, and a check that the rest has not changed. */
-function targetOf(bytes: number, Buffer: new (bytes: number) => ArrayBufferLike = ArrayBuffer) {
-  const all = new Uint8Array(new Buffer(bytes + 64)).fill(FILL)
+function targetOf(bytes: number, Memory: new (bytes: number) => ArrayBufferLike = ArrayBuffer) {
+  const all = new Uint8Array(new Memory(bytes + 64)).fill(FILL)
   const target = all.subarray(32, 32 + bytes)
   const expectUntouchedFrom = (written: number) => {
     const around = concat(all.subarray(0, 32), all.subarray(32 + written))
-    expect(around.findIndex((byte) => byte !== FILL)).toBe(-1)
+    expectSameBytes(around, Buffer.alloc(around.length, FILL))
   }
   return { target, expectUntouchedFrom }
 }
