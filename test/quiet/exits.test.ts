@@ -10,8 +10,8 @@ import { Script } from "../support/running-script.js"
 import { anyPort, use } from "../support/sockets.js"
 import { lz4 } from "../support/transports.js"
 
-/** Number of processes for each ending; `npm run test:exits` runs more. */
-const RUNS = Number(process.env.EXIT_RUNS ?? 10)
+/** Number of processes for each ending in the gate; `npm run test:exits` runs 300. */
+const RUNS = Number(process.env.EXIT_RUNS ?? 5)
 const MESSAGES = 5000
 /** A process that takes longer hangs. */
 const LIMIT_MS = 60_000

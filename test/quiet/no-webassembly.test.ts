@@ -69,7 +69,7 @@ test("a thread that lacks addresses does not end: connect() warns once, and trie
     process.on("warning", ({ code, message }) => console.log(code, message));
     const socket = new zmq.Pair({ reconnectInterval: 1 });
     socket.events.on("connect:retry", () => {
-      if (++retries === 20) { console.log(workers, "worker"); socket.close() }
+      if (++retries === 5) { console.log(workers, "worker"); socket.close() }
     });
     await socket.bind("lz4+tcp://127.0.0.1:*", { thread: true }).catch(tell("bind"));
     socket.connect("lz4+tcp://127.0.0.1:5555", { thread: true });`,
