@@ -117,7 +117,7 @@ export function run(transcoder: Transcoder, stream: Uint8Array, feed: Feed): Out
   let full = false
   const sink = {
     take: (piece: Uint8Array) => {
-      pieces.push(new Uint8Array(piece))
+      pieces.push(Buffer.from(piece))
       full = feed.reluctant
       return !full
     },
@@ -125,8 +125,10 @@ export function run(transcoder: Transcoder, stream: Uint8Array, feed: Feed): Out
   const traffic = { messages: 0, plainBytes: 0, wireBytes: 0 }
   let error: Error | undefined
   try {
+    let lent = new Uint8Array(0)
     for (const chunk of feed.chunks(stream)) {
-      const lent = new Uint8Array(chunk)
+      if (lent.length !== chunk.length) lent = new Uint8Array(chunk.length)
+      lent.set(chunk)
       transcoder.transcode(lent, sink)
       lent.fill(0xa5) // the caller may reuse its memory
       while (full) {

@@ -127,9 +127,9 @@ const shown = (parts: readonly Uint8Array[]): string =>
 function splitsOf(name: string, bytes: number): number[] {
   if (bytes <= SHORT_BYTES) return Array.from({ length: bytes }, (_, i) => i)
   const random = createRandom(name)
-  const length = bytes <= LONG_BYTES ? 40 : 4
+  const [length, others] = bytes <= LONG_BYTES ? [40, 10] : [4, 2]
   const ends = Array.from({ length }, (_, i) => [i, bytes - 1 - i])
-  return [...ends.flat(), ...Array.from({ length: 10 }, () => random.below(bytes))]
+  return [...ends.flat(), ...Array.from({ length: others }, () => random.below(bytes))]
 }
 
 /** A message that fits every budget. */
