@@ -14,7 +14,10 @@ const WORDS = (
 
 const encoder = new TextEncoder()
 
-function* lines(random: Random, make: () => string): Generator<number, never> {
+/** The bytes of an endless plaintext, piece by piece: one by one they would take several times as long. */
+type Stream = Generator<Uint8Array, never>
+
+function* lines(random: Random, make: () => string): Stream {
   let recent: Uint8Array[] = []
   for (;;) {
     let line: Uint8Array
@@ -24,18 +27,18 @@ function* lines(random: Random, make: () => string): Generator<number, never> {
       line = encoder.encode(make())
       recent = [line, ...recent.slice(0, 63)]
     }
-    yield* line
+    yield line
   }
 }
 
-function text(random: Random): Generator<number, never> {
+function text(random: Random): Stream {
   return lines(random, () => {
     const words = Array.from({ length: 4 + random.below(12) }, () => random.pick(WORDS))
     return `${words.join(" ")}.\n`
   })
 }
 
-function json(random: Random): Generator<number, never> {
+function json(random: Random): Stream {
   return lines(random, () => {
     // A template evaluates from left to right, as Python's % does.
     const id = random.below(1_000_000)
@@ -47,45 +50,49 @@ function json(random: Random): Generator<number, never> {
   })
 }
 
-function* noise(random: Random): Generator<number, never> {
-  for (;;) yield random.next() >>> 24
+const PIECE_BYTES = 4096
+
+function* noise(random: Random): Stream {
+  for (;;) yield Uint8Array.from({ length: PIECE_BYTES }, () => random.next() >>> 24)
 }
 
-function* zeros(): Generator<number, never> {
-  for (;;) yield 0
+function* zeros(): Stream {
+  for (;;) yield new Uint8Array(PIECE_BYTES)
 }
 
 /** Generates text compressed by LZW with 12-bit codes, as in old GIFs and compress(1). */
-function* compressed(random: Random): Generator<number, never> {
+function* compressed(random: Random): Stream {
   const codes = new Map<number, number>()
   let prefix = -1
   let high = -1
-  for (const byte of text(random)) {
-    const key = prefix * 256 + byte
-    const code = codes.get(key)
-    if (prefix < 0) {
-      prefix = byte
-    } else if (code !== undefined) {
-      prefix = code
-    } else {
-      // Two 12-bit codes make three bytes.
-      if (high < 0) {
-        high = prefix
+  for (const line of text(random)) {
+    const made: number[] = []
+    for (const byte of line) {
+      const key = prefix * 256 + byte
+      const code = codes.get(key)
+      if (prefix < 0) {
+        prefix = byte
+      } else if (code !== undefined) {
+        prefix = code
       } else {
-        yield high >> 4
-        yield ((high & 15) << 4) | (prefix >> 8)
-        yield prefix & 255
-        high = -1
+        // Two 12-bit codes make three bytes.
+        if (high < 0) {
+          high = prefix
+        } else {
+          made.push(high >> 4, ((high & 15) << 4) | (prefix >> 8), prefix & 255)
+          high = -1
+        }
+        if (codes.size === 4096 - 256) codes.clear()
+        codes.set(key, 256 + codes.size)
+        prefix = byte
       }
-      if (codes.size === 4096 - 256) codes.clear()
-      codes.set(key, 256 + codes.size)
-      prefix = byte
     }
+    yield Uint8Array.from(made)
   }
   throw new Error("text() never ends")
 }
 
-const STREAMS: Record<Kind, (random: Random) => Generator<number, never>> = {
+const STREAMS: Record<Kind, (random: Random) => Stream> = {
   text,
   json,
   random: noise,
@@ -93,9 +100,13 @@ const STREAMS: Record<Kind, (random: Random) => Generator<number, never>> = {
   compressed,
 }
 
-function take(stream: Generator<number, never>, size: number): Uint8Array {
+function take(stream: Stream, size: number): Uint8Array {
   const bytes = new Uint8Array(size)
-  for (let i = 0; i < size; i++) bytes[i] = stream.next().value
+  for (let filled = 0; filled < size; ) {
+    const piece = stream.next().value.subarray(0, size - filled)
+    bytes.set(piece, filled)
+    filled += piece.length
+  }
   return bytes
 }
 
