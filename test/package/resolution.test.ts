@@ -43,11 +43,14 @@ describe("TypeScript", () => {
     nodenext: { module: "nodenext", moduleResolution: "nodenext" },
     bundler: { module: "esnext", moduleResolution: "bundler" },
   }
+  /** TypeScript 5 takes 4 s each time, so the gate leaves out two ways that allow all that node16 does. */
+  const inFive = (name: string) =>
+    Boolean(process.env.PACKAGE_ALL) || !["node20", "nodenext"].includes(name)
 
   test.each<[string, string, object]>([
     ["5, node10", five, node10],
     ...Object.entries(resolutions).flatMap(([name, options]): [string, string, object][] => [
-      [`5, ${name}`, five, options],
+      ...(inFive(name) ? [[`5, ${name}`, five, options] as [string, string, object]] : []),
       [`7, ${name}`, newest, options],
     ]),
   ])("%s", (name, program, options) => {
