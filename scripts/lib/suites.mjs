@@ -32,6 +32,12 @@ const SIMULATED = [
 
 /** @typedef {import("./runtimes.mjs").NodeVersion} NodeVersion */
 
+/** @param {import("./suite.mjs").Suite} suite @param {boolean} all @returns {import("./suite.mjs").Suite} */
+const allOf = (suite, all) => ({
+  ...suite,
+  environment: { ...suite.environment, ...(all ? { PLATFORMS_ALL: "1" } : {}) },
+})
+
 /**
  * Returns the suites for other versions of Node and other platforms.
  * @param {boolean} all  every test of sockets, and every version of Node
@@ -66,7 +72,7 @@ export function elsewhere(all) {
         after: ["runtimes", "package", ...versions.slice(0, i).map(loaders)],
       },
     ]),
-    { name: "platforms", suite: vitest("platforms"), after: ["runtimes"] },
+    { name: "platforms", suite: allOf(vitest("platforms"), all), after: ["runtimes"] },
     {
       name: "sockets, Windows",
       suite: counts(own("windows-sockets", ...(all ? ["--every"] : []))),

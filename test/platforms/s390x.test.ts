@@ -8,6 +8,10 @@ await describeEmulated("codec and captures", "s390x", {
     ...codec.map((name) => `unit/codec/${name}`),
     ...captures.map((name) => `unit/capture/${name}`),
   ],
+  // The gate leaves out what repeats a file in chunks of many sizes, and cuts one at every byte.
+  only: process.env.PLATFORMS_ALL
+    ? ""
+    : "^(?!the chunks of a file|damaged files .* that ends in the)",
 })
 // The others are slow: they repeat these streams at many splits, or draw them at random.
 await describeEmulated("transcoders", "s390x", {
