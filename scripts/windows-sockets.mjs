@@ -4,7 +4,11 @@ import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs"
 import { availableParallelism } from "node:os"
 import { basename, join, relative } from "node:path"
 import { buildSync } from "esbuild"
-import { sameEverywhere, sameOnSystems } from "../test/platforms/same-everywhere.mjs"
+import {
+  sameEverywhere,
+  sameOnSystems,
+  sameTestsOnSystems,
+} from "../test/platforms/same-everywhere.mjs"
 import { entryOf, leftOut } from "../test/platforms/windows/left-out.mjs"
 import { readArgs } from "./lib/args.mjs"
 import { filesIn } from "./lib/files.mjs"
@@ -26,10 +30,10 @@ import { finish, tellFailure } from "./lib/tally.mjs"
 const { file, only, all, every } = readArgs(
   `usage: node scripts/windows-sockets.mjs [--every] [--file NAME] [--only PATTERN] [--all]
 
-Runs the tests of test/sockets against dist/ in Node for Windows, except the files listed in
+Runs the tests of test/sockets against dist/ in Node for Windows, except the files and tests listed in
 test/platforms/same-everywhere.mjs and the tests in test/platforms/windows/left-out.mjs. Needs Wine;
 installs Node for Windows from npm.
-  --every          every file, and tests over tcp:// too, which test libzmq
+  --every          every file and test, and tests over tcp:// too, which test libzmq
   --file NAME      only test/sockets/NAME.test.ts
   --only PATTERN   only tests whose name matches
   --all            include the tests that are left out`,
@@ -90,12 +94,13 @@ function compile() {
 async function runFile(name, path) {
   const unfit = all ? {} : (leftOut[name] ?? {})
   const entries = Object.keys(unfit)
+  const same = all || every ? [] : (sameTestsOnSystems[name] ?? [])
   const report = join(output, `${name}.json`)
   const printed = join(output, `${name}.log`)
   const hooks = "./test/platforms/windows/hooks.mjs"
   const args = ["--import", hooks, "--expose-gc", `${runner}/main.ts`]
   const process = startInWindows([...args, windowsPath(report), path], printed, {
-    LEFT_OUT: JSON.stringify(entries),
+    LEFT_OUT: JSON.stringify([...entries, ...same]),
     ...(every ? { SOCKETS_ALL: "1" } : { WITHOUT_REFERENCE: "1" }),
     ...(only ? { ONLY: only } : {}),
   })
@@ -113,10 +118,13 @@ async function runFile(name, path) {
   }
   /** @type {Report} */
   const { tests, errors } = JSON.parse(readFileSync(report, "utf8"))
-  for (const test of tests) show(path, test, unfit[entryOf(entries, test.name) ?? ""])
+  for (const test of tests) {
+    const why = entryOf(same, test.name) && "does the same on Linux"
+    show(path, test, unfit[entryOf(entries, test.name) ?? ""] ?? why)
+  }
   for (const error of errors) failed(path, "outside of all tests", error)
-  // Only then do all of them run: some are over tcp://, or among what times() leaves out.
-  for (const entry of every ? entries : [])
+  // Not all of the first run otherwise: some are over tcp://, or among what times() leaves out.
+  for (const entry of every ? entries : same)
     if (!tests.some((test) => entryOf([entry], test.name)))
       failed(path, entry, "is left out, but there is no such test")
 }
