@@ -21,7 +21,7 @@ const {
 Makes what is missing or out of date.
   --python         build/venv, with the packages of test/interop/requirements.txt
   --rust           build/rust-peer, from test/interop/rust-peer, for tests
-  --rust-release   the same for benchmarks, with all optimisations: compiling it takes twice as long
+  --rust-release   the same for benchmarks, with all optimisations: compiling it takes three times as long
   --runtimes       Node 22, 24 and 26, Deno, and Node for Windows, arm64 and s390x, from npm, and
                    build/wine. Needs Wine, qemu, and the C and C++ libraries of these processors`,
   {

@@ -108,7 +108,13 @@ fn piece(kind: &'static str, start: usize, size: usize) -> Bytes {
         if start + size <= POOL_BYTES {
             return pool.slice(start..start + size);
         }
-        pool.iter().cycle().skip(start).take(size).copied().collect()
+        let mut bytes = Vec::with_capacity(size);
+        while bytes.len() < size {
+            let at = (start + bytes.len()) % POOL_BYTES;
+            let end = POOL_BYTES.min(at + size - bytes.len());
+            bytes.extend_from_slice(&pool[at..end]);
+        }
+        bytes.into()
     })
 }
 
