@@ -17,6 +17,7 @@ import {
   libsodiumIncludes,
   libsodiumSources,
   programs,
+  sanitizedLiblz4Flags,
 } from "./lib/sources.mjs"
 import { finish, tellFailure } from "./lib/tally.mjs"
 
@@ -86,10 +87,11 @@ const sodiumFlags = [...libsodiumFlags(process.arch === "x64"), "-fno-sanitize=a
 
 const counts = { passed: 0, failed: 0, skipped: 0 }
 const objects = [
-  ...[...librarySources(), ...curveSources(), ...liblz4Sources].map((source) => ({
+  ...[...librarySources(), ...curveSources()].map((source) => ({
     source,
     extra: /** @type {string[]} */ ([]),
   })),
+  ...liblz4Sources.map((source) => ({ source, extra: sanitizedLiblz4Flags })),
   ...libsodiumSources.map((source) => ({ source, extra: sodiumFlags })),
 ].map(({ source, extra }) => ({
   source,

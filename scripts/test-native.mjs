@@ -16,6 +16,7 @@ import {
   libsodiumIncludes,
   libsodiumSources,
   programs,
+  sanitizedLiblz4Flags,
 } from "./lib/sources.mjs"
 import { finish, tellFailure } from "./lib/tally.mjs"
 
@@ -70,7 +71,9 @@ await onAllCores(
     mkdirSync(directoryOf(compiler), { recursive: true })
     return [
       // Not our code: no warnings.
-      ...liblz4Sources.map((source) => compiling(compiler, source, "", [...common, "-w"])),
+      ...liblz4Sources.map((source) =>
+        compiling(compiler, source, "", [...common, ...sanitizedLiblz4Flags]),
+      ),
       ...sodiumSources.map((source) =>
         compiling(compiler, source, "", [...common, ...sodiumFlags, "-w"]),
       ),
