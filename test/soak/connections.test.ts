@@ -6,7 +6,7 @@ import { expectNothingLeft, inTidyChild } from "./leftovers.js"
 
 /**
  * Connections of raw peers, and of our own sockets: 100,000 in total; in the gate a quarter of them, of which
- * 100 bytes each take more than what may be left.
+ * 110 bytes each take more than what may be left.
  */
 const SHARE = process.env.SOAK_ALL ? 1 : 0.25
 const VISITS = SHARE * 84_000
