@@ -115,7 +115,7 @@ const joinings = allPairings.flatMap((pairing) =>
   // With threads, each side binds once.
   (isOnceMore ? arrangements.slice(1, 3) : arrangements).map(({ binds, dictionaries }) => {
     const { ours, theirs } = pairing
-    const count = ["PUSH", "PULL"].includes(ours) ? 10_000 : 500
+    const count = ["PUSH", "PULL"].includes(ours) ? 2500 : 500
     const from = dictionaries.join(" and ") || "neither"
     return { count, ours, theirs: theirs.type, from, binds, dictionaries, pairing }
   }),
