@@ -503,24 +503,29 @@ async function sentBeforeTermination(
   return received
 }
 
-describe("a worker that is terminated right after it has sent", () => {
-  if (isOnThreads) return
+if (!isOnThreads) describeTermination()
+
+function describeTermination() {
   const all = Array.from({ length: 50 }, (_, i) => String(i))
 
-  test("has sent everything over tcp://", async () => {
-    expect(await sentBeforeTermination(tcp, "")).toEqual(all)
-  })
-
-  describe.each(threads)("thread: %s", (thread) => {
-    test("has sent nothing", async () => {
-      expect(await sentBeforeTermination(lz4, "", [{ thread }])).toEqual([])
+  describe("a worker that is terminated right after it has sent", () => {
+    test("has sent everything over tcp://", async () => {
+      expect(await sentBeforeTermination(tcp, "")).toEqual(all)
     })
 
-    test("has sent everything after flush()", async () => {
-      expect(await sentBeforeTermination(lz4, "await push.lz4.flush();", [{ thread }])).toEqual(all)
+    describe.each(threads)("thread: %s", (thread) => {
+      test("has sent nothing", async () => {
+        expect(await sentBeforeTermination(lz4, "", [{ thread }])).toEqual([])
+      })
+
+      test("has sent everything after flush()", async () => {
+        expect(await sentBeforeTermination(lz4, "await push.lz4.flush();", [{ thread }])).toEqual(
+          all,
+        )
+      })
     })
   })
-})
+}
 
 const leaving = [
   { sends: "one message", script: `await push.send("text")`, ends: "" },
