@@ -37,7 +37,7 @@ async function throughRelay(
       there: treat(`${connection} there`),
       back: slow(`${connection} back`),
     }))
-    return `lz4+tcp://127.0.0.1:${(await relay).port}`
+    return `lz4+tcp://${(await relay).address}`
   }
   const outcome = await exchange({ ...run, binds: "hub", through })
   return { ...outcome, connections: (await relay)?.connections ?? 0 }

@@ -83,7 +83,7 @@ async function travel(
   const extra = scheme === lz4.scheme ? [options] : []
   await binding.bind(`${scheme}${ownHost}:*`, ...extra)
   const through = await Relay.open(binding.lastEndpoint as string, relay)
-  connecting.connect(`${scheme}127.0.0.1:${through.port}`, ...extra)
+  connecting.connect(`${scheme}${through.address}`, ...extra)
   const [push, pull] = (
     binding instanceof Push ? [binding, connecting] : [connecting, binding]
   ) as [Push, Pull]

@@ -2,6 +2,7 @@
 import { once } from "node:events"
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net"
 
+import { ownHost } from "./own-host.mjs"
 import { lz4 } from "./transports.js"
 import { concat, formOf } from "./wire.js"
 import { messagesOf, parseStream } from "./zmtp.js"
@@ -20,7 +21,7 @@ export class Relay {
   /** Starts a relay in front of an endpoint. */
   static async before(endpoint: string): Promise<Relay> {
     const relay = new Relay(new URL(endpoint.replace("lz4+tcp", "http")))
-    await once(relay.#server.listen(0, "127.0.0.1"), "listening")
+    await once(relay.#server.listen(0, ownHost), "listening")
     return relay
   }
 
@@ -36,7 +37,7 @@ export class Relay {
 
   get endpoint(): string {
     const { port } = this.#server.address() as AddressInfo
-    return `${lz4.scheme}127.0.0.1:${port}`
+    return `${lz4.scheme}${ownHost}:${port}`
   }
 
   /** Ends all connections. New ones are accepted. */

@@ -2,6 +2,7 @@
 import { once } from "node:events"
 import { createServer, type Server, type Socket } from "node:net"
 import { onTestFinished } from "vitest"
+import { ownHost } from "./own-host.mjs"
 import { dial } from "./raw-peer.js"
 import { sleep } from "./sleep.js"
 
@@ -33,7 +34,7 @@ export class Relay {
   static async open(target: string, treat: Treat): Promise<Relay> {
     const relay = new Relay(target, treat)
     onTestFinished(() => relay.#close())
-    await once(relay.#server.listen(0, "127.0.0.1"), "listening")
+    await once(relay.#server.listen(0, ownHost), "listening")
     return relay
   }
 
@@ -43,8 +44,10 @@ export class Relay {
     this.#server = createServer((client) => this.#join(client))
   }
 
-  get port(): number {
-    return (this.#server.address() as { port: number }).port
+  /** Where it listens, without a scheme. */
+  get address(): string {
+    const { port } = this.#server.address() as { port: number }
+    return `${ownHost}:${port}`
   }
 
   /** Ends all connections. New ones are accepted. */

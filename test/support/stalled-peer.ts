@@ -1,5 +1,6 @@
 import { once } from "node:events"
 import { createServer, type Socket } from "node:net"
+import { ownHost } from "./own-host.mjs"
 import { use } from "./sockets.js"
 import { lz4 } from "./transports.js"
 import { handshake } from "./zmtp.js"
@@ -15,7 +16,7 @@ export async function stalledPeer(): Promise<{ endpoint: string; read(): void }>
     use({ close: () => peer.destroy() })
     if (isReading) peer.resume()
     else peer.pause()
-  }).listen(0, "127.0.0.1")
+  }).listen(0, ownHost)
   await once(server, "listening")
   use(server)
   const { port } = server.address() as { port: number }
@@ -23,5 +24,5 @@ export async function stalledPeer(): Promise<{ endpoint: string; read(): void }>
     isReading = true
     for (const peer of peers) peer.resume()
   }
-  return { endpoint: `${lz4.scheme}127.0.0.1:${port}`, read }
+  return { endpoint: `${lz4.scheme}${ownHost}:${port}`, read }
 }
