@@ -82,6 +82,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
   const native = Base.prototype as NativeMethods
 
   let coreOf: (socket: ZmqSocket) => SocketCore | undefined
+  const inherited = (name: string, socket: ZmqSocket) => Reflect.get(Base.prototype, name, socket)
   const nativeEndpoints = new NativeEndpoints(native, Base.name, (socket) => coreOf(socket))
 
   // Named as the class in zeromq.js, because V8 prints the name in messages.
@@ -150,7 +151,9 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       this.#core = core
       state.core = core
       watch(this, state)
-      if (state.nativeEndpoints > 0) nativeEndpoints.mix(this, state, core)
+      // libzmq keeps received messages after its last endpoint is unbound.
+      const isMixed = state.nativeEndpoints > 0 || (state.nativeUsed && inherited("readable", this))
+      if (isMixed) nativeEndpoints.mix(this, state, core)
       state.earlyOperations?.begin(core)
       return core
     }
@@ -232,7 +235,6 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
         return get(this)
       },
     })
-  const inherited = (name: string, socket: ZmqSocket) => Reflect.get(Base.prototype, name, socket)
   defineGetter(
     "readable",
     (socket) => coreOf(socket)?.operations.isReadable ?? inherited("readable", socket),

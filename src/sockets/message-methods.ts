@@ -53,6 +53,19 @@ export function defineMessageMethods(
     return timeoutMs !== 0 && !Reflect.get(native, isReceive ? "readable" : "writable", socket)
   }
 
+  /** Records whether libzmq's side of a REQ has a request without a reply, which libzmq does not tell. */
+  const recordExchange = <T>(socket: ZmqSocket, begins: boolean, call: Promise<T>): Promise<T> => {
+    if (className === "Request")
+      call.then(
+        () => {
+          ensureState(socket).nativeRequest = begins
+          coreOf(socket)?.operations.mixed?.nativeExchanged(begins)
+        },
+        () => {},
+      )
+    return call
+  }
+
   const define = (name: string | symbol, value: unknown) =>
     Object.defineProperty(prototype, name, { configurable: true, writable: true, value })
 
@@ -65,7 +78,7 @@ export function defineMessageMethods(
         const [value, ...more] = args
         // zeromq.js refuses wrong arguments at once. Classes with routing never wait here.
         if (value === undefined || more.length > 0 || !wouldWait(this, "send")) {
-          const sending = send.apply(this, args)
+          const sending = recordExchange(this, true, send.apply(this, args))
           if (className === "XSubscriber") recordSubscriptions(this, toMessage(value))
           return sending
         }
@@ -76,7 +89,9 @@ export function defineMessageMethods(
         return state.earlyOperations.wait("send", state.sendTimeoutMs, (core, timeoutMs) =>
           core
             ? core.operations.send(message, NO_ROUTING, timeoutMs)
-            : callNative(this, OPTION.sendTimeout, timeoutMs, () => send.call(this, message)),
+            : callNative(this, OPTION.sendTimeout, timeoutMs, () =>
+                recordExchange(this, true, send.call(this, message)),
+              ),
         )
       }
       const isUsual = args.length === 1 && args[0] !== undefined && !takesRouting
@@ -93,13 +108,15 @@ export function defineMessageMethods(
       const core = coreOf(this)
       if (args.length > 0) return receive.apply(this, args)
       if (core === undefined) {
-        if (!wouldWait(this, "receive")) return receive.apply(this)
+        if (!wouldWait(this, "receive")) return recordExchange(this, false, receive.apply(this))
         const state = ensureState(this)
         state.earlyOperations ??= new EarlyOperations()
         return state.earlyOperations.wait("receive", state.receiveTimeoutMs, (core, timeoutMs) =>
           core
             ? core.operations.receive(timeoutMs)
-            : callNative(this, OPTION.receiveTimeout, timeoutMs, () => receive.apply(this)),
+            : callNative(this, OPTION.receiveTimeout, timeoutMs, () =>
+                recordExchange(this, false, receive.apply(this)),
+              ),
         )
       }
       core.operations.checkUsable()

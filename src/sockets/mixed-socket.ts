@@ -24,6 +24,14 @@ interface Rules {
   readonly mergesNotices?: boolean
 }
 
+/** What there was before the socket had its second side. */
+interface Earlier {
+  /** The side that the socket had, which gets the first turn to send. */
+  turn: Side
+  /** Whether libzmq's side of a REQ has a request without a reply. */
+  nativeRequest: boolean
+}
+
 /** The socket types that do more than take turns. */
 const RULES: Readonly<Partial<Record<SocketTypeName, Rules>>> = {
   PUB: { sendsTo: "both", allOrNone: true },
@@ -55,18 +63,20 @@ export class MixedSocket {
   readonly #notices: SubscriptionNotices | undefined
   #ownNotice: Received | undefined
   /** The side whose turn it is to send, and to receive. */
-  #sendTurn: Side = "own"
+  #sendTurn: Side
   #receiveTurn: Side = "own"
-  /** The side of the current exchange. "unknown": only libzmq knows whether it has one. */
-  #exchange: Side | "unknown" | undefined
+  /** The side of the current exchange. */
+  #exchange: Side | undefined
 
   constructor(
     type: SocketType,
     options: TypeOptions,
     socket: () => NativeSocket | undefined,
     events: SocketTypeEvents,
+    { turn, nativeRequest }: Earlier = { turn: "own", nativeRequest: false },
   ) {
     this.#type = type
+    this.#sendTurn = turn
     this.#options = options
     this.#rules = RULES[type.name] ?? {}
     if (this.#rules.mergesNotices) this.#notices = new SubscriptionNotices(options)
@@ -77,11 +87,11 @@ export class MixedSocket {
       accepts: (message) => this.#notices?.isForProgram(message as Message, "native") ?? true,
     })
     this.#allOrNone = new AllOrNone(type, (message) => this.#native.write(message, {}))
-    this.#exchange = this.#earlierExchange()
+    this.#exchange = this.#earlierExchange(nativeRequest)
   }
 
   /** Returns the side of the exchange in progress when the second side was added. */
-  #earlierExchange(): Side | "unknown" | undefined {
+  #earlierExchange(nativeRequest: boolean): Side | undefined {
     const { exchangeBegins } = this.#rules
     if (exchangeBegins === "receive") {
       if (this.#type.hasOut()) return "own"
@@ -89,7 +99,14 @@ export class MixedSocket {
     }
     if (exchangeBegins === undefined) return undefined
     // Our side refuses to receive if it has no exchange.
-    return this.#type.hasIn() || this.#type.receive() === "EAGAIN" ? "own" : "unknown"
+    if (this.#type.hasIn() || this.#type.receive() === "EAGAIN") return "own"
+    return nativeRequest ? "native" : undefined
+  }
+
+  /** Records that a REQ's call of libzmq, which began before our side existed, has sent or received. */
+  nativeExchanged(begins: boolean): void {
+    if (begins) this.#exchange = "native"
+    else if (this.#exchange === "native") this.#exchange = undefined
   }
 
   /** Sends all queued messages before either side is closed. */
@@ -130,8 +147,7 @@ export class MixedSocket {
   #mayReceive(side: Side): boolean {
     switch (this.#rules.exchangeBegins) {
       case "send":
-        // libzmq knows whether there is an exchange.
-        return this.#exchange === side || this.#exchange === "unknown"
+        return this.#exchange === side
       case "receive":
         return this.#exchange === undefined
       default:
@@ -187,7 +203,7 @@ export class MixedSocket {
 
   /** Returns whether a REQ may send a request. Other types always may. */
   #mayBegin(): boolean {
-    return this.#exchange === undefined || this.#exchange === "unknown" || this.#options.relaxed
+    return this.#exchange === undefined || this.#options.relaxed
   }
 
   #sendInTurn(message: Message, routing: Routing): Refusal | Promise<void> | undefined {

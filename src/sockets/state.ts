@@ -106,6 +106,8 @@ export class SocketState {
   /** Number of libzmq's endpoints, and whether there has ever been one or an attempt at one. */
   nativeEndpoints = 0
   nativeUsed = false
+  /** Whether libzmq's side of a REQ, the only one until there is a socket core, has a request without a reply. */
+  nativeRequest = false
 
   /** Returns the object that `lz4Of` created, or a new one if the socket was collected. */
   get lz4(): Lz4 {

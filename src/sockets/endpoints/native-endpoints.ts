@@ -83,7 +83,9 @@ export class NativeEndpoints implements EndpointMethods {
     const [address, options] = args as [string, object | undefined]
     if (this.#className === "Router" && !socket.closed) checkRouterOptions(address, options)
     state.useNative()
-    this.#native.connect.apply(socket, addressOf(socket, args))
+    // A closed ROUTER refuses to set the routing id first.
+    const given = this.#className === "Router" ? args : addressOf(socket, args)
+    this.#native.connect.apply(socket, given as [string])
     this.#added(socket, state)
   }
 
@@ -102,8 +104,10 @@ export class NativeEndpoints implements EndpointMethods {
       const socket = ref.deref()
       return socket && !socket.closed ? nativeSocket(native, socket) : undefined
     }
-    const { operations } = core
-    operations.mix(new MixedSocket(core.type, state.typeOptions, open, operations))
+    const { operations, endpoints, type } = core
+    const { typeOptions, nativeRequest } = state
+    const turn = endpoints.open.length > 0 ? "own" : "native"
+    operations.mix(new MixedSocket(type, typeOptions, open, operations, { turn, nativeRequest }))
   }
 
   #added(socket: Socket, state: SocketState): void {

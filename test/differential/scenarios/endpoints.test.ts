@@ -563,3 +563,90 @@ for (const second of ["inproc", "tcp"] as const) {
     { received: [["t1"]], later: ["hex:0175"] },
   )
 }
+
+for (const relaxed of [false, true])
+  scenario(
+    `${relaxed ? "a relaxed REQ" : "REQ"} keeps its request when it connects to an endpoint of another kind`,
+    async ({ zmq, make, at, unused, joined, arrived, attempted, observe }) => {
+      const router = make(zmq.Router)
+      await router.bind("tcp://127.0.0.1:*")
+      const idle = make(zmq.Request, { relaxed, receiveTimeout: 0 })
+      const request = make(zmq.Request, { relaxed, receiveTimeout: 0 })
+      for (const one of [idle, request]) one.connect(router.lastEndpoint as string)
+      await joined(router, 2)
+      for (const one of [idle, request]) await joined(one)
+      await request.send("question")
+      await attempted("disconnect", () => request.disconnect(at("127.0.0.1:9")))
+      await attempted("no reply yet", () => request.receive())
+      for (const one of [idle, request]) one.connect(await unused())
+      await attempted("no request", () => idle.receive())
+      await attempted("still no reply", () => request.receive())
+      request.receiveTimeout = 30
+      await attempted("nor later", () => request.receive())
+      observe("writable", [idle.writable, request.writable])
+      const [id, delimiter] = await router.receive()
+      await router.send([id!, delimiter!, "answer"])
+      await arrived()
+      observe("readable", request.readable)
+      request.receiveTimeout = -1
+      observe("reply", await request.receive())
+      request.receiveTimeout = 0
+      await attempted("after the reply", () => request.receive())
+    },
+    {
+      "no reply yet": { rejects: { code: "EAGAIN" } },
+      "no request": { rejects: { code: "EFSM" } },
+      "nor later": { rejects: { code: "EAGAIN" } },
+      writable: [true, relaxed],
+      reply: ["answer"],
+      "after the reply": { rejects: { code: "EFSM" } },
+    },
+  )
+
+scenario(
+  "the endpoint that a PUSH connected to first gets its first message, of either kind",
+  async ({ zmq, make, bind, joined, take, observe }) => {
+    const ours = make(zmq.Pull)
+    const tcp = make(zmq.Pull)
+    await bind(ours)
+    await tcp.bind("tcp://127.0.0.1:*")
+    for (const [first, second] of [
+      [ours, tcp],
+      [tcp, ours],
+    ] as const) {
+      const push = make(zmq.Push)
+      push.connect(first.lastEndpoint as string)
+      await joined(push)
+      push.connect(second.lastEndpoint as string)
+      await joined(push, 2)
+      for (let i = 0; i < 4; i++) await push.send(`${i}`)
+      observe("first", await take(first, 2))
+      observe("second", await take(second, 2))
+    }
+  },
+  { first: [["0"], ["2"]], second: [["1"], ["3"]] },
+)
+
+scenario(
+  "messages received before unbind() are received after bind() to an endpoint of another kind",
+  async ({ zmq, make, bind, arrived, attempted, take, observe }) => {
+    const pull = make(zmq.Pull)
+    await pull.bind("tcp://127.0.0.1:*")
+    const first = pull.lastEndpoint as string
+    const push = make(zmq.Push)
+    push.connect(first)
+    for (const text of ["1", "2"]) await push.send(text)
+    await arrived()
+    observe("readable", pull.readable)
+    await pull.unbind(first)
+    const endpoint = await bind(pull)
+    const other = make(zmq.Push)
+    other.connect(endpoint)
+    await other.send("3")
+    await arrived()
+    observe("all", (await take(pull, 3)).map(String).sort())
+    pull.receiveTimeout = 0
+    await attempted("no more", () => pull.receive())
+  },
+  { readable: true, all: ["1", "2", "3"], "no more": { rejects: { code: "EAGAIN" } } },
+)

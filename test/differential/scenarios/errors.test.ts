@@ -174,6 +174,11 @@ scenario(
     observe("closed", dealer.closed)
     observe("writable", dealer.writable)
     observe("readable", dealer.readable)
+    const router = make(zmq.Router)
+    router.close()
+    const to = at("127.0.0.1:9")
+    await attempted("connect a ROUTER", () => router.connect(to))
+    await attempted("with a routing id", () => router.connect(to, { routingId: "id" }))
   },
   { send: { throws: { code: "EBADF" } }, "close again": { returns: "<undefined>" }, closed: true },
 )
