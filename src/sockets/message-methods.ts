@@ -55,15 +55,13 @@ export function defineMessageMethods(
 
   /** Records whether libzmq's side of a REQ has a request without a reply, which libzmq does not tell. */
   const recordExchange = <T>(socket: ZmqSocket, begins: boolean, call: Promise<T>): Promise<T> => {
-    if (className === "Request")
-      call.then(
-        () => {
-          ensureState(socket).nativeRequest = begins
-          coreOf(socket)?.operations.mixed?.nativeExchanged(begins)
-        },
-        () => {},
-      )
-    return call
+    if (className !== "Request") return call
+    // A rejection that the program does not handle has to stay unhandled.
+    return call.then((result) => {
+      ensureState(socket).nativeRequest = begins
+      coreOf(socket)?.operations.mixed?.nativeExchanged(begins)
+      return result
+    })
   }
 
   const define = (name: string | symbol, value: unknown) =>

@@ -18,6 +18,7 @@ import {
 import { keptProxy } from "../support/kept-proxy.js"
 import { mixedProcesses } from "../support/mixed-process.mjs"
 import { type RawPeer, rawZmtpPeer } from "../support/raw-peer.js"
+import { runScript } from "../support/script.js"
 import { anyPort, eventually, join, use } from "../support/sockets.js"
 import { noise } from "../support/threads.js"
 import { lz4, tcp, times } from "../support/transports.js"
@@ -586,4 +587,14 @@ test("a proxy waits for room at an XPUB with noDrop, and loses nothing", async (
     expect(await texts).toEqual(Array.from({ length: COUNT }, (_, i) => `message ${i}`))
   proxy.terminate()
   await running
+})
+
+test("an error of a REQ over tcp:// that nobody handles is reported as such", async () => {
+  const script = `
+    const request = new zmq.Request()
+    request.connect("tcp://127.0.0.1:9")
+    const unhandled = new Promise((resolve) => process.once("unhandledRejection", resolve))
+    request.receive()
+    return (await unhandled).code`
+  expect(await runScript(script)).toBe("EFSM")
 })
