@@ -591,7 +591,7 @@ test("a proxy waits for room at an XPUB with noDrop, and loses nothing", async (
 
 test("an error of a REQ over tcp:// that nobody handles is reported as such", async () => {
   const script = `
-    const request = new zmq.Request()
+    const request = new zmq.Request({ receiveTimeout: 0 })
     request.connect("tcp://127.0.0.1:9")
     const unhandled = new Promise((resolve) => process.once("unhandledRejection", resolve))
     request.receive()
