@@ -5,6 +5,7 @@ import { curveWasm } from "./scripts/lib/curve-wasm.mjs"
 import { entries } from "./scripts/lib/entries.mjs"
 import { threadWorkerCode } from "./scripts/lib/thread-worker.mjs"
 import {
+  lessDependentOnNode,
   mostDependentOnNode,
   sameEverywhere,
   sameOnThreads,
@@ -137,13 +138,14 @@ export default defineConfig({
         ([name, files]) => [
           project(`sockets-${name}`, {
             include: socketTests(files),
-            exclude: socketTests(sameEverywhere),
+            exclude: socketTests([...sameEverywhere, ...lessDependentOnNode]),
             env: { WITHOUT_REFERENCE: "1" },
           }),
           project(`sockets-${name}-thread`, {
             include: socketTests(files),
             exclude: socketTests([
               ...sameEverywhere,
+              ...lessDependentOnNode,
               ...sameOnThreads,
               ...onThreads.sockets.exclude,
             ]),
