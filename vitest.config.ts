@@ -71,6 +71,12 @@ const waysToSend = {
 /** The tests in which messages go through unchanged, whatever the options that they give to their endpoints. */
 const MESSAGES = ["pairs", "topics", "options", "sockets"]
 
+/**
+ * Scenarios run one after the other in each process, and not each file in its own: they close all that they open, and
+ * keep nothing but names that are used once.
+ */
+const inOneProcess = { isolate: false }
+
 const long = { testTimeout: 1_200_000 }
 
 /** The files of test/sockets that say themselves which connections are on threads, and test both. */
@@ -96,7 +102,7 @@ const WITH_BOTH = [
 const onThreads = {
   // The bridge has no endpoints of sockets.
   sockets: { include: ["**/*"], exclude: ["bridge", "bridge-curve", ...WITH_BOTH] },
-  differential: { include: ["**/*"], exclude: [] },
+  differential: { include: ["**/*"], exclude: [], ...inOneProcess },
   interop: { include: ["pyomq", "rust"], exclude: [], fileParallelism: false },
 }
 
@@ -160,7 +166,7 @@ export default defineConfig({
         }),
       ),
       project("simulation"),
-      project("differential"),
+      project("differential", inOneProcess),
       // Sockets that accept plain peers, and meet such, are to do as tcp:// does as well. In the gate without
       // raw-curve, whose handshakes are the same whether plain peers are accepted.
       ...["binds", "connects"].map((side) =>
@@ -168,6 +174,7 @@ export default defineConfig({
           include: scenarios("*"),
           exclude: all ? [] : scenarios("raw-curve"),
           env: { DIFFERENTIAL_PLAIN: side },
+          ...inOneProcess,
         }),
       ),
       // With CURVE as without, whichever side is the server. Of raw peers, only those of raw-curve speak it.
@@ -176,6 +183,7 @@ export default defineConfig({
           include: all ? scenarios("*") : scenarios(...WITH_CURVE),
           exclude: scenarios("curve", "raw-curve", "raw-peers", "raw-plain", "security"),
           env: { DIFFERENTIAL_CURVE: server },
+          ...inOneProcess,
         }),
       ),
       // What holds on the calling thread holds on another.
