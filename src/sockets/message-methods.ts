@@ -150,6 +150,7 @@ function recordSubscriptions(socket: ZmqSocket, message: Message): void {
 }
 
 const NO_ROUTING: Routing = {}
+const GROUP_MAX_BYTES = 255
 
 /** Classes whose messages need routing, with the error if it is missing. */
 const ROUTING: Readonly<Record<string, string>> = {
@@ -158,9 +159,9 @@ const ROUTING: Readonly<Record<string, string>> = {
   Radio: "a Radio sends to a group: send(message, { group })",
 }
 
-/** Returns a group as libzmq reads it: a string that ends at a zero byte. */
+/** Returns a group as libzmq reads it: a string that ends at a zero byte, or after 255 bytes. */
 function toGroup(given: string | Buffer): Buffer {
-  const group = copyBytes(given)
+  const group = copyBytes(given).subarray(0, GROUP_MAX_BYTES)
   const end = group.indexOf(0)
   return end < 0 ? group : group.subarray(0, end)
 }

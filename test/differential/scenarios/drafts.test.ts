@@ -243,3 +243,38 @@ scenario(
   },
   { server: expect.arrayContaining(["accept", "disconnect"]) },
 )
+
+scenario(
+  "RADIO sends to the group of the first 255 bytes of a longer name, or of those before a zero",
+  async ({ draft, make, bind, take, until, observe }) => {
+    const [radio, dish] = [make(draft.Radio), make(draft.Dish)]
+    const group = "x".repeat(255)
+    dish.join(group, "y")
+    dish.connect(await bind(radio))
+    let arrived = false
+    const first = dish.receive().then(() => {
+      arrived = true
+    })
+    await until(async () => {
+      if (!arrived) await radio.send("probe", { group })
+      return arrived
+    })
+    await first
+    await radio.send("last probe", { group })
+    while (String((await dish.receive())[0]) !== "last probe");
+    await radio.send("1", { group: `${group}x` })
+    await radio.send("2", { group: Buffer.from(`${group}yz`) })
+    await radio.send("3", { group: `y\0${group}` })
+    observe(
+      "received",
+      (await take(dish, 3)).map(([text, { group }]) => [String(text), group.length]),
+    )
+  },
+  {
+    received: [
+      ["1", 255],
+      ["2", 255],
+      ["3", 1],
+    ],
+  },
+)
