@@ -18,7 +18,7 @@ import {
 import { Monitor } from "./monitor.js"
 import { NATIVE_RECEIVE_MS } from "./native-pipe.js"
 import { SocketCore } from "./socket-core.js"
-import { ensureState, stateOf } from "./state.js"
+import { ensureState, type SocketState, stateOf } from "./state.js"
 import { OPTION } from "./zmq-numbers.js"
 
 /**
@@ -83,6 +83,12 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
 
   let coreOf: (socket: ZmqSocket) => SocketCore | undefined
   const inherited = (name: string, socket: ZmqSocket) => Reflect.get(Base.prototype, name, socket)
+  /** Returns whether libzmq, whose last endpoint was released, has received messages or an exchange. */
+  const hasUnfinished = (socket: ZmqSocket, { nativeUsed, nativeRequest }: SocketState) =>
+    nativeUsed &&
+    (nativeRequest ||
+      inherited("readable", socket) ||
+      (Base.name === "Reply" && inherited("writable", socket)))
   const nativeEndpoints = new NativeEndpoints(native, Base.name, (socket) => coreOf(socket))
 
   // Named as the class in zeromq.js, because V8 prints the name in messages.
@@ -151,9 +157,8 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       this.#core = core
       state.core = core
       watch(this, state)
-      // libzmq keeps received messages after its last endpoint is unbound.
-      const isMixed = state.nativeEndpoints > 0 || (state.nativeUsed && inherited("readable", this))
-      if (isMixed) nativeEndpoints.mix(this, state, core)
+      if (state.nativeEndpoints > 0 || hasUnfinished(this, state))
+        nativeEndpoints.mix(this, state, core)
       state.earlyOperations?.begin(core)
       return core
     }

@@ -650,3 +650,44 @@ scenario(
   },
   { readable: true, all: ["1", "2", "3"], "no more": { rejects: { code: "EAGAIN" } } },
 )
+
+scenario(
+  "REQ and REP finish an exchange after they have left the endpoint for one of another kind",
+  async ({ zmq, make, bind, at, attempted, observe, joined }) => {
+    const reply = make(zmq.Reply, { receiveTimeout: 0, sendTimeout: 0 })
+    const request = make(zmq.Request, { receiveTimeout: 0, sendTimeout: 0 })
+    await reply.bind("tcp://127.0.0.1:*")
+    const first = reply.lastEndpoint as string
+    request.connect(first)
+    await joined(request)
+    await request.send("question")
+    reply.receiveTimeout = -1
+    observe("request", await reply.receive())
+    reply.receiveTimeout = 0
+    request.disconnect(first)
+    request.connect(at("127.0.0.1:9"))
+    observe("REQ", [request.readable, request.writable])
+    await attempted("REQ receives", () => request.receive())
+    await attempted("REQ sends", () => request.send("another"))
+    await reply.unbind(first)
+    const endpoint = await bind(reply)
+    observe("REP", [reply.readable, reply.writable])
+    await attempted("REP receives", () => reply.receive())
+    await attempted("REP sends", () => reply.send("answer"))
+    await attempted("REP sends again", () => reply.send("answer"))
+    const other = make(zmq.Request)
+    other.connect(endpoint)
+    await other.send("later question")
+    reply.receiveTimeout = -1
+    observe("later request", await reply.receive())
+    await reply.send("later answer")
+    observe("later reply", await other.receive())
+  },
+  {
+    REQ: [false, false],
+    "REQ receives": { rejects: { code: "EAGAIN" } },
+    REP: [false, true],
+    "REP sends": { resolves: "<undefined>" },
+    "later reply": ["later answer"],
+  },
+)
