@@ -6,8 +6,15 @@ export function parse<const T extends ParseArgsConfig>(config: T): ReturnType<ty
   try {
     return parseArgs(config.args ? { ...config, args: withNumbers(config.args) } : config)
   } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === "ERR_PARSE_ARGS_UNKNOWN_OPTION") {
+      // What parseArgs says here is how to give an argument that begins with a dash.
+      const [, option] = /'(.+?)'/s.exec(message) as RegExpExecArray
+      const names = Object.keys(config.options ?? {}).map((name) => `--${name}`)
+      throw new UsageError(`no option ${option}; there are ${names.join(", ")}`)
+    }
     // Advice of parseArgs is on further lines.
-    throw new UsageError((error as Error).message.replaceAll("\n", " "))
+    throw new UsageError(message.replaceAll("\n", " "))
   }
 }
 
@@ -16,8 +23,8 @@ function withNumbers(args: readonly string[]): string[] {
   const all: string[] = []
   for (const arg of args) {
     const before = all.at(-1)
-    if (/^-\d+$/.test(arg) && before && /^--[a-z-]+$/.test(before))
-      all[all.length - 1] = `${before}=${arg}`
+    if (/^-\d+$/.test(arg) && before && /^-(?:[a-z]|-[a-z-]+)$/.test(before))
+      all[all.length - 1] = `${before}${before.startsWith("--") ? "=" : ""}${arg}`
     else all.push(arg)
   }
   return all

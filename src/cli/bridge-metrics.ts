@@ -73,9 +73,11 @@ function parsed(address: string): { host: string; port: number } {
   try {
     return parseBind(`tcp://${address}`, /\[|::/.test(address))
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
+    const { code } = error as NodeJS.ErrnoException
     if (code === "ENODEV") throw new InputError(`--metrics ${address}: ${errorText(error)}`)
-    throw new UsageError(`--metrics takes HOST:PORT: ${message.replace(/^.*?argument: /, "")}`)
+    throw new UsageError(
+      `--metrics takes HOST:PORT, such as 127.0.0.1:9464, with a PORT of up to 65535 or *; got ${JSON.stringify(address)}`,
+    )
   }
 }
 

@@ -41,7 +41,7 @@ export function dictionaryChoice(
     const [, scope, file] = SCOPE.exec(value) ?? []
     if (scope === undefined || file === undefined)
       throw new UsageError(
-        `--dictionary-for is SCOPE=FILE, as in 3:server=FILE; got ${JSON.stringify(value)}`,
+        `--dictionary-for is SCOPE=FILE, with the SCOPE 3, 3:client, 3:server, client or server, for example; got ${JSON.stringify(value)}`,
       )
     if (dictionaries.has(scope))
       throw new UsageError(`--dictionary-for names a file for ${scope} twice`)

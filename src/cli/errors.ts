@@ -9,11 +9,11 @@ export class InputError extends Error {}
 /** A file that is damaged from some byte on. The bytes before it can be used. */
 export class DamagedInput extends InputError {}
 
-/** Describes an error of the file system. */
-export function fileError(file: string, error: unknown): InputError {
+/** Describes an error of the file system; `missing` says what was not found. */
+export function fileError(file: string, error: unknown, missing = "no such file"): InputError {
   const { code, message } = error as NodeJS.ErrnoException
   const words: Record<string, string> = {
-    ENOENT: "no such file",
+    ENOENT: missing,
     EACCES: "permission denied",
     EISDIR: "is a directory, not a file",
     ENOTDIR: "part of the path is not a directory",

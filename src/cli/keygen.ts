@@ -84,7 +84,8 @@ function writeNew(file: string, mode: number, key: string, force: boolean): void
       closeSync(descriptor)
     }
   } catch (error) {
-    throw (error as NodeJS.ErrnoException).code === "EEXIST" ? exists(file) : fileError(file, error)
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") throw exists(file)
+    throw fileError(file, error, "no such directory")
   }
 }
 

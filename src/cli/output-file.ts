@@ -64,7 +64,8 @@ export class OutputFile {
       const descriptor = this.#descriptor ?? this.#open()
       for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at)
     } catch (error) {
-      throw error instanceof UsageError ? error : fileError(this.#file, error)
+      if (error instanceof UsageError) throw error
+      throw fileError(this.#file, error, "no such directory")
     }
   }
 

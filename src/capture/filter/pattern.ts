@@ -230,7 +230,8 @@ function parsePattern(source: string): { expression: Expression; atoms: RegExp[]
     new RegExp(source, "iu")
   } catch (error) {
     // The message repeats the expression.
-    throw new SyntaxError((error as Error).message.replace(/^.*: (?=[^:]*$)/s, ""))
+    const reason = (error as Error).message.replace(/^.*: (?=[^:]*$)/s, "")
+    throw new SyntaxError(`${JSON.stringify(source)} is not a regular expression: ${reason}`)
   }
   const atoms: RegExp[] = []
   const known = new Map<string, number>()

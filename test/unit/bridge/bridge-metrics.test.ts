@@ -171,9 +171,10 @@ describe("--metrics", () => {
     expect(await (await fetch(health)).json()).toMatchObject({ status: "ok", to: "unreachable" })
   })
 
+  const TAKES = "--metrics takes HOST:PORT, such as 127.0.0.1:9464, with a PORT of up to 65535 or *"
   test.each([
-    ["--metrics takes HOST:PORT: ", 2, "9464"],
-    ["--metrics takes HOST:PORT: ", 2, "127.0.0.1:99999"],
+    [`${TAKES}; got "9464"`, 2, "9464"],
+    [`${TAKES}; got "127.0.0.1:99999"`, 2, "127.0.0.1:99999"],
     ["cannot listen on --metrics 192.0.2.1:0: ", 1, "192.0.2.1:0"],
   ])("%s%d", async (says, code, address) => {
     const ends = ["--from", "tcp://127.0.0.1:0", "--to", "lz4+tcp://127.0.0.1:1"]

@@ -187,7 +187,7 @@ describe("is refused with an explanation", () => {
     ["kind>plain", "kind is compared with =; got >"],
     ["size~5", "size is compared with =, >, >=, <, <=; got ~"],
     ["text=5", "text is compared with ~; got ="],
-    ["text~(a", "character 1: Unterminated group"],
+    ["text~(a", 'character 1: "(a" is not a regular expression: Unterminated group'],
     ["text~(?=a)", "(?= is not allowed: only groups are"],
     ["text~(a)\\1", "\\1 is not allowed: what a group matched cannot be referred to"],
     ["text~a{201}", "a repetition may be of up to 200 times; got {201}"],

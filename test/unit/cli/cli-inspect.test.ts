@@ -112,7 +112,8 @@ describe("wrong usage exits with 2 and explains the right one", () => {
   test.each<[says: string, args: string[]]>([
     ["no FILE", []],
     ["at most 4096 FILEs are read as one; got 4097", Array(4097).fill(good)],
-    ["--bogus", ["--bogus", good]],
+    ["no option --bogus; there are --json, --all, ", ["--bogus=3", good]],
+    ["-n is 1 or more; got -5", ["-n", "-5", good]],
     ['--filter: character 1: no field "sise"', ["--filter", "sise=3", good]],
     ["To specify an option argument starting with a dash use", ["--filter", "-x", good]],
     ["-n is 1 or more; got 0", ["-n", "0", good]],
@@ -126,7 +127,10 @@ describe("wrong usage exits with 2 and explains the right one", () => {
       '--filter: character 1: connection= takes a number, an IP address, :PORT or ADDRESS:PORT; got "abc"',
       ["--filter", "connection=abc", good],
     ],
-    ["--dictionary-for is SCOPE=FILE, as in 3:server=FILE", ["--dictionary-for", "x", good]],
+    [
+      "--dictionary-for is SCOPE=FILE, with the SCOPE 3, 3:client, 3:server, client or server",
+      ["--dictionary-for", "x", good],
+    ],
     ['got "0=x"', ["--dictionary-for", "0=x", good]],
     ['got "3:both=x"', ["--dictionary-for", "3:both=x", good]],
     ['got "3="', ["--dictionary-for", "3=", good]],
@@ -182,7 +186,7 @@ describe("bad input exits with 1 and prints one line", () => {
     ["missing: no such file", ["--open", "missing"]],
     ["missing: no such file", ["--html", "x.html", "missing"]],
     ["is empty", ["--html", "x.html", at("empty.pcap")]],
-    ["missing/x.html: no such file", ["--html", "missing/x.html", good]],
+    ["missing/x.html: no such directory", ["--html", "missing/x.html", good]],
   ])("%s: %j", async (says, args) => {
     const { status, stdout, stderr } = await run(args)
     expect({ status, stdout }).toEqual({ status: 1, stdout: "" })

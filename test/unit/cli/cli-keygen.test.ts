@@ -89,7 +89,7 @@ describe("-o", () => {
   })
 
   test.each([
-    ["no such file", 1, ["-o", "missing/name"]],
+    ["missing/name.secret: no such directory", 1, ["-o", "missing/name"]],
     ["--force is for -o", 2, ["--force"]],
     ["-o has no NAME", 2, ["-o", ""]],
     ["'more'", 2, ["more"]],

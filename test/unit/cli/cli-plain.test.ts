@@ -334,7 +334,7 @@ describe("errors", () => {
     ["--html takes no other option", 2, ["--plain", "x.pcap", "--html", "x.html", good]],
     ["no FILE", 2, ["--plain", good]],
     ["missing: no such file", 1, ["--plain", "out.pcap", "missing"]],
-    ["missing/out.pcap: no such file", 1, ["--plain", "missing/out.pcap", good]],
+    ["missing/out.pcap: no such directory", 1, ["--plain", "missing/out.pcap", good]],
     ["neither .pcap, nor", 1, ["--plain", "out.pcap", file("letter", "Dear Sir or Madam")]],
     ["--plain needs packets", 1, ["--plain", "out.pcap", file("raw", handshake("PUSH"))]],
   ])("%s", async (says, status, args) => {

@@ -186,7 +186,7 @@ describe("wrong usage exits with 2 and explains the right one", () => {
     ["help takes the name of one command", ["help", "train", "bridge"]],
     ["-o FILE", ["train", samples]],
     ["no SAMPLES", ["train", "-o", "out"]],
-    ["--bogus", ["train", "-o", "out", "--bogus", samples]],
+    ["no option -x; there are --output, ", ["train", "-o", "out", "-x", samples]],
     ['1 to 8192 bytes; got "0"', ["train", "-o", "out", "--capacity", "0", samples]],
     ['1 to 8192 bytes; got "8193"', ["train", "-o", "out", "--capacity", "8193", samples]],
     ['1 to 8192 bytes; got "2k"', ["train", "-o", "out", "--capacity", "2k", samples]],
@@ -219,7 +219,7 @@ describe("bad input exits with 1 and prints one line", () => {
     ["there is no line", ["train", "-o", "out", "--lines", file("lines", "\n\n")]],
     ["nothing to gain", ["train", "-o", "out", file("noise", noise), file("one", "x")]],
     ["is a directory", ["train", "-o", directory, "--lines", samples]],
-    ["no such file", ["train", "-o", "missing/out", "--lines", samples]],
+    ["missing/out: no such directory", ["train", "-o", "missing/out", "--lines", samples]],
   ])("%s: %j", async (says, args) => {
     const { status, stdout, stderr } = await run(args)
     expect({ status, stdout }).toEqual({ status: 1, stdout: "" })
