@@ -108,6 +108,17 @@ test("over lz4+tcp://, a listener of unbind's close event may bind again", async
   await bound
 })
 
+// Over tcp://, libzmq has the address in place of the name from the second attempt on.
+test("over lz4+tcp://, events have the endpoint as it was given, also after the first attempt", async () => {
+  const socket = use(new Dealer({ reconnectInterval: 10 }))
+  const address = `lz4+tcp://localhost:${await freePort()}`
+  const retries: Event[] = []
+  socket.events.on("connect:retry", (event) => retries.push(event))
+  socket.connect(address)
+  await eventually(() => retries.length > 2)
+  for (const event of retries) expect(event).toMatchObject({ address })
+})
+
 // Over tcp://, libzmq would wait forever until the next event is received.
 test("over lz4+tcp://, queued events are dropped when the observer is closed", async () => {
   const socket = use(new Dealer())
