@@ -49,7 +49,7 @@ export class NativeEndpoints implements EndpointMethods {
 
   bind(socket: Socket, state: SocketState, args: unknown[]): Promise<void> {
     const { bind, bindSync } = this.#native
-    state.useNative()
+    if (!socket.closed) state.useNative()
     const added = () => this.#added(socket, state)
     return (
       this.#withoutThread(socket, state, args, bindSync, true, added) ??
@@ -58,7 +58,7 @@ export class NativeEndpoints implements EndpointMethods {
   }
 
   bindSync(socket: Socket, state: SocketState, args: unknown[]): void {
-    state.useNative()
+    if (!socket.closed) state.useNative()
     this.#native.bindSync.apply(socket, addressOf(socket, args))
     this.#added(socket, state)
   }
@@ -82,7 +82,7 @@ export class NativeEndpoints implements EndpointMethods {
   connect(socket: Socket, state: SocketState, args: unknown[]): void {
     const [address, options] = args as [string, object | undefined]
     if (this.#className === "Router" && !socket.closed) checkRouterOptions(address, options)
-    state.useNative()
+    if (!socket.closed) state.useNative()
     // A closed ROUTER refuses to set the routing id first.
     const given = this.#className === "Router" ? args : addressOf(socket, args)
     this.#native.connect.apply(socket, given as [string])

@@ -344,13 +344,16 @@ scenario(
 
 scenario(
   "events of a closed socket continue until its messages are delivered",
-  async ({ zmq, make, unused, until, eventTypes, happened, observe }) => {
+  async ({ zmq, make, unused, until, eventTypes, happened, attempted, observe }) => {
     const endpoint = await unused()
     const push = make(zmq.Push, { reconnectInterval: 20 })
     push.connect(endpoint)
     await push.send("text")
     await happened(push, "close")
     push.close()
+    await attempted("connect", () => push.connect(endpoint))
+    await attempted("bindSync", () => push.bindSync(endpoint))
+    await attempted("bind", () => push.bind(endpoint))
     await happened(push, "close", 3)
     observe("ended while messages are queued", eventTypes(push).includes("end"))
     const pull = make(zmq.Pull)
