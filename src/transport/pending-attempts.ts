@@ -2,7 +2,7 @@
  * Lets a process end while attempts to connect are pending, as over tcp://: libuv keeps the event loop
  * alive for each, referenced or not, until the system gives up, which may take minutes.
  */
-import { clearTimeout, setTimeout } from "../codec/runtime.js"
+import { clearImmediate, clearTimeout, setImmediate, setTimeout } from "../codec/runtime.js"
 
 /** An attempt to connect that can be interrupted. */
 export interface Attempt {
@@ -27,10 +27,18 @@ const pending = new Set<Attempt>()
 const interrupted = new Set<Attempt>()
 let checkMs = CHECK_FIRST_MS
 let timer: NodeJS.Timeout | undefined
+let immediate: NodeJS.Immediate | undefined
 
 export function attemptBegan(attempt: Attempt): void {
   pending.add(attempt)
-  timer ??= setTimeout(check, checkMs).unref()
+  timer ??= checkLater()
+}
+
+/** After its timers, a loop that was busy learns which attempts have succeeded meanwhile: only then is checked. */
+function checkLater(): NodeJS.Timeout {
+  return setTimeout(() => {
+    immediate = setImmediate(check)
+  }, checkMs).unref()
 }
 
 /** The attempt succeeded, failed, or is no longer wanted. */
@@ -39,13 +47,14 @@ export function attemptEnded(attempt: Attempt): void {
   interrupted.delete(attempt)
   if (pending.size + interrupted.size > 0) return
   clearTimeout(timer)
+  clearImmediate(immediate)
   timer = undefined
 }
 
 /** Interrupts the attempts if nothing else seems to keep the event loop alive. */
 function check(): void {
   if (!areAllThatIsLeft()) {
-    timer = setTimeout(check, checkMs).unref()
+    timer = checkLater()
     return
   }
   for (const attempt of pending) {
@@ -57,6 +66,12 @@ function check(): void {
 }
 
 function areAllThatIsLeft(): boolean {
+  // Node lists the channel to a parent process as a stream, which it keeps open for these listeners.
+  if (
+    process.connected &&
+    process.listenerCount("message") + process.listenerCount("disconnect") > 0
+  )
+    return false
   // Not in all runtimes.
   const resources = process.getActiveResourcesInfo?.() ?? []
   const attempts = resources.filter((name) => name === ATTEMPT).length

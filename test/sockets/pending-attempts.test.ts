@@ -1,9 +1,13 @@
 /** A process ends although nobody answers its attempts to connect, as over tcp://. */
+import { once } from "node:events"
+import { createServer, type Socket } from "node:net"
 import { describe, expect, test } from "vitest"
 
 import { deaf, dialling } from "../support/deaf-port.js"
+import { ownHost } from "../support/own-host.mjs"
 import { Script } from "../support/running-script.js"
-import { transports } from "../support/transports.js"
+import { use } from "../support/sockets.js"
+import { lz4, transports } from "../support/transports.js"
 
 const connects = `const push = new zmq.Push({ linger: 500 }); push.connect(argument.endpoint);`
 const inWorker = (source: string) => `
@@ -32,5 +36,31 @@ describe.each(transports)("over $name", ({ scheme }) => {
     expect({ code, signal }, script.errors).toEqual({ code: 0, signal: null })
     // Nobody has answered, and the system would still be trying.
     expect(dialling(port)).toEqual(expect.arrayContaining(before))
+  })
+
+  test("a process connects once although it is busy when the connection is made", async () => {
+    const peers: Socket[] = []
+    let greeted = () => {}
+    const greeting = new Promise<void>((resolve) => {
+      greeted = resolve
+    })
+    const server = createServer((peer) => {
+      peers.push(peer.on("error", () => {}).once("data", greeted))
+    })
+    use({
+      close: () => {
+        server.close()
+        for (const peer of peers) peer.destroy()
+      },
+    })
+    await once(server.listen(0, ownHost), "listening")
+    const { port } = server.address() as { port: number }
+    const source = `const push = new zmq.Push(); push.connect(argument.endpoint, ...argument.options)
+      const end = performance.now() + 300; while (performance.now() < end);`
+    // A thread might not have started yet when the process ends.
+    const options = scheme === lz4.scheme ? [{ thread: false }] : []
+    new Script(source, { endpoint: `${scheme}${ownHost}:${port}`, options })
+    await greeting
+    expect(peers).toHaveLength(1)
   })
 })

@@ -7,6 +7,8 @@ import {
 } from "../../../src/transport/pending-attempts.js"
 
 let resources: string[] = []
+/** Whether the process listens to messages of a parent. */
+let isListening = false
 const log: string[] = []
 
 const attempt: Attempt = {
@@ -20,6 +22,8 @@ const attempt: Attempt = {
 beforeEach(() => {
   vi.useFakeTimers()
   vi.spyOn(process, "getActiveResourcesInfo").mockImplementation(() => resources)
+  isListening = false
+  vi.spyOn(process, "listenerCount").mockImplementation(() => (isListening ? 1 : 0))
   log.length = 0
 })
 
@@ -66,4 +70,22 @@ test("an attempt that ends while it is interrupted is not repeated", () => {
   attemptEnded(attempt)
   vi.advanceTimersByTime(60_000)
   expect(log).toEqual(["interrupted"])
+})
+
+test("an attempt goes on in a process that listens to its parent", () => {
+  expect(process.connected).toBe(true)
+  isListening = true
+  resources = ["ConnectWrap", "PipeWrap"]
+  attemptBegan(attempt)
+  vi.advanceTimersByTime(60_000)
+  expect(log).toEqual([])
+})
+
+test("an attempt that has succeeded while the loop was busy is not interrupted", () => {
+  resources = ["ConnectWrap"]
+  attemptBegan(attempt)
+  // The loop learns of the connection right after its timers.
+  setTimeout(() => attemptEnded(attempt), 50)
+  vi.advanceTimersByTime(60_000)
+  expect(log).toEqual([])
 })
