@@ -6,12 +6,12 @@ export function parse<const T extends ParseArgsConfig>(config: T): ReturnType<ty
   try {
     return parseArgs(config.args ? { ...config, args: withNumbers(config.args) } : config)
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    if (code === "ERR_PARSE_ARGS_UNKNOWN_OPTION") {
-      // What parseArgs says here is how to give an argument that begins with a dash.
-      const [, option] = /'(.+?)'/s.exec(message) as RegExpExecArray
+    const { message } = error as Error
+    // What parseArgs says after that is how to give an argument that begins with a dash.
+    const unknown = /^Unknown option '(.+?)'/s.exec(message)
+    if (unknown) {
       const names = Object.keys(config.options ?? {}).map((name) => `--${name}`)
-      throw new UsageError(`no option ${option}; there are ${names.join(", ")}`)
+      throw new UsageError(`no option ${unknown[1]}; there are ${names.join(", ")}`)
     }
     // Advice of parseArgs is on further lines.
     throw new UsageError(message.replaceAll("\n", " "))
