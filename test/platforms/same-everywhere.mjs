@@ -93,6 +93,7 @@ export const mostDependentOnNode = [
  */
 export const sameOnSystems = [
   "arguments",
+  "blocked",
   "changing-arrays",
   "collection",
   "diagnostics",

@@ -9,7 +9,7 @@ import { Script } from "../support/running-script.js"
 import { eventually, use } from "../support/sockets.js"
 import { concat, plainPart } from "../support/wire.js"
 import { COMMAND, frame, frameHead, greeting, handshake, message } from "../support/zmtp.js"
-import { ALL } from "./extent.js"
+import { ALL, SHARE } from "./extent.js"
 
 const MIB = 2 ** 20
 /** Limits of remaining resident memory and buffers. */
@@ -316,11 +316,19 @@ const attacks: Record<string, Attack> = {
   },
 }
 
+/** In the gate each attack is made once: every other one on connections on a thread. */
+const madeOn =
+  (place: number) =>
+  (_: unknown, i: number): boolean =>
+    SHARE === 1 || i % 2 === place
+
 describe.each([
   ["", {}],
   [" with a thread", { thread: true }],
 ] as [string, EndpointOptions][])("memory%s is released", (_, endpointOptions) => {
-  test.each(Object.entries(attacks))("after %s", async (_, { type, options, attack }) => {
+  const made = Object.entries(attacks).filter(madeOn(endpointOptions.thread ? 1 : 0))
+
+  test.each(made)("after %s", async (_, { type, options, attack }) => {
     const victim = await new Victim({ type, options, endpointOptions }).start()
     if (type === "Publisher") {
       await victim.join(4, "SUB", true, subscribeAll)
