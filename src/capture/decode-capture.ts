@@ -10,6 +10,7 @@ import type {
   Time,
 } from "./events.js"
 import { CaptureReader } from "./reader.js"
+import { EVENT_BYTES, PART_BYTES } from "./streams/memory.js"
 import { shippedIn } from "./streams/messages.js"
 
 /** A connection with all its commands, messages and errors. */
@@ -38,10 +39,8 @@ export interface Capture {
 
 /** Maximum number of connections that are kept: each takes many times the size of its packets in memory. */
 export const KEPT_CONNECTIONS_MAX: number = 100_000
-/** Maximum bytes of the messages and commands that are kept, and of each besides its content. */
+/** Maximum bytes of the messages and commands that are kept. */
 const KEPT_MAX_BYTES = 1 << 30
-const EVENT_BYTES = 450
-const PART_BYTES = 150
 /** The file is read in pieces, so that the events of one piece are freed before the next. */
 const CHUNK_BYTES = 1 << 18
 

@@ -1,6 +1,7 @@
 /** Real messages of a recording, to be encoded again. */
 import type { CaptureConnection, CaptureEvent, CaptureMessage, Side } from "../capture/events.js"
 import { framesLength } from "../codec/frames.js"
+import { isTypeName } from "../zmtp/socket-types.js"
 
 /** Maximum number of groups that are counted, and of those whose messages are kept. */
 const GROUPS_MAX = 1000
@@ -111,7 +112,7 @@ export class AdviceSamples {
   #groupOf(connection: CaptureConnection, from: Side): Group | undefined {
     const { server, handshakes } = connection
     const given = handshakes[from]?.socketType
-    const socketType = given !== undefined && /^[A-Z]{3,7}$/.test(given) ? given : undefined
+    const socketType = given !== undefined && isTypeName(given) ? given : undefined
     const name = [from, socketType, server].join(" ")
     const known = this.#groups.get(name)
     if (known || this.#groups.size === GROUPS_MAX) return known

@@ -8,14 +8,10 @@ import type { CaptureIndex } from "./capture-index.js"
 import type { Source } from "./growing-file.js"
 import { indentJson } from "./json.js"
 import type { Bytes, Details, PartDetails, Row } from "./protocol.js"
-import { textOf } from "./readable.js"
+import { MAX_JSON_BYTES, readsAs } from "./readable.js"
 
 /** Maximum number of parts that the detail pane lists. */
 const MAX_PARTS = 200
-/** Maximum size of a part that is tried as JSON. */
-const MAX_JSON_BYTES = 16 << 20
-/** Bytes of a part that decide whether it is text. */
-const SAMPLE_BYTES = 4096
 /** Bytes of the file that are shown for an error. */
 const ERROR_BYTES = 256
 
@@ -120,19 +116,7 @@ function partOf({ kind, plain, wire, error }: Partial<CapturePart>): Part {
     plainBytes: plain?.length,
     wireBytes: wire?.length,
     error: error && { code: error.code, message: error.message },
-    reads: plain ? reads(plain) : "bytes",
-  }
-}
-
-function reads(bytes: Uint8Array): PartDetails["reads"] {
-  const text = textOf(bytes.subarray(0, SAMPLE_BYTES))
-  if (text === undefined) return "bytes"
-  if (!/^\s*[{[]/.test(text) || bytes.length > MAX_JSON_BYTES) return "text"
-  try {
-    JSON.parse(decode(bytes))
-    return "json"
-  } catch {
-    return "text"
+    reads: plain ? readsAs(plain) : "bytes",
   }
 }
 

@@ -1,6 +1,24 @@
 /** Makes bytes and text of peers readable. */
 import { visible } from "../capture/visible.js"
 
+/** Maximum size of a part that is tried as JSON. */
+export const MAX_JSON_BYTES = 16 << 20
+/** Bytes of a part that decide whether it is text. */
+const SAMPLE_BYTES = 4096
+
+/** Returns how a part can be shown. */
+export function readsAs(bytes: Uint8Array): "json" | "text" | "bytes" {
+  const text = textOf(bytes.subarray(0, SAMPLE_BYTES))
+  if (text === undefined) return "bytes"
+  if (!/^\s*[{[]/.test(text) || bytes.length > MAX_JSON_BYTES) return "text"
+  try {
+    JSON.parse(new TextDecoder().decode(bytes))
+    return "json"
+  } catch {
+    return "text"
+  }
+}
+
 /** Returns text if the bytes are UTF-8 without control characters, otherwise hexadecimal. */
 export function readable(bytes: Uint8Array): string {
   return textOf(bytes) ?? hexOf(bytes)

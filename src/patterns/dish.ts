@@ -1,10 +1,8 @@
 import { Distribution } from "./distribution.js"
 import { FairQueue } from "./fair-queue.js"
-import type { Message } from "./message.js"
+import { GROUP_MAX_BYTES, type Message } from "./message.js"
 import type { Pipe } from "./pipe.js"
 import { type Refusal, type Routing, SocketType } from "./socket-type.js"
-
-const GROUP_MAX_BYTES = 255
 
 function violationOf(message: Message): string | undefined {
   if (message.length !== 2) return "a message is not a group and a body"

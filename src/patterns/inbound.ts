@@ -1,10 +1,10 @@
 import { Queue } from "../transport/queue.js"
 import type { PeerConnection } from "../transport/transport.js"
-import { counted } from "./counted.js"
+import { counted } from "./high-water-mark.js"
 import type { Message } from "./message.js"
 
 /** Maximum number of received parts in the queue: each part takes more memory than its bytes. */
-const PARTS_MAX = 65_536
+const QUEUED_PARTS_MAX = 65_536
 /** Approximate memory of a received part besides its bytes. */
 const PART_BYTES = 64
 
@@ -142,7 +142,7 @@ export class Inbound {
     if (this.#bytes >= this.#maxBytes) return true
     const max = this.#highWaterMark
     if (max <= 0) return false
-    if (this.#parts >= PARTS_MAX) return true
+    if (this.#parts >= QUEUED_PARTS_MAX) return true
     const isAtMark = counted(max, this.#messages.length, this.#read) >= max
     return isAtMark && this.#memory >= this.#readAheadBytes
   }
@@ -152,7 +152,7 @@ export class Inbound {
     if (this.#bytes > this.#maxBytes / 2) return false
     const max = this.#highWaterMark
     if (max <= 0) return true
-    if (this.#parts > PARTS_MAX / 2) return false
+    if (this.#parts > QUEUED_PARTS_MAX / 2) return false
     return this.#messages.length <= max / 2 || this.#memory <= this.#readAheadBytes / 2
   }
 

@@ -1,6 +1,6 @@
 import { Distribution } from "./distribution.js"
 import { runInTurns } from "./in-turns.js"
-import type { Message } from "./message.js"
+import { GROUP_MAX_BYTES, type Message } from "./message.js"
 import type { Pipe } from "./pipe.js"
 import { type Refusal, type Routing, SocketType } from "./socket-type.js"
 
@@ -8,7 +8,6 @@ import { type Refusal, type Routing, SocketType } from "./socket-type.js"
  * The maximum length of a group's name (RFC 48), and the maximum number of groups for each peer. A
  * JOIN beyond either is ignored.
  */
-const GROUP_MAX_BYTES = 255
 const GROUPS_MAX = 1 << 16
 
 /** The RADIO socket: sends each message to all peers that have joined its group (RFC 48). */

@@ -1,4 +1,4 @@
-import { counted } from "./counted.js"
+import { counted } from "./high-water-mark.js"
 
 /**
  * Whether senders may write:

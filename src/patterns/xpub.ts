@@ -1,10 +1,10 @@
 import { Distribution } from "./distribution.js"
 import { runInTurns } from "./in-turns.js"
 import type { Message } from "./message.js"
-import { type Entry, type Notice, Notices, PipeMessages } from "./notices.js"
 import type { Pipe } from "./pipe.js"
 import { type Refusal, SocketType } from "./socket-type.js"
 import { isSubscription, MultiTopics } from "./subscriptions.js"
+import { type Entry, type Notice, Notices, PipeMessages } from "./xpub-notices.js"
 
 /**
  * libzmq's XPUB reads all messages at once, so that no subscription waits behind others. So does

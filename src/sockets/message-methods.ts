@@ -1,5 +1,5 @@
 import type { Socket as ZmqSocket } from "zeromq"
-import type { Message } from "../patterns/message.js"
+import { GROUP_MAX_BYTES, type Message } from "../patterns/message.js"
 import type { Routing } from "../patterns/socket-type.js"
 import { isSubscription } from "../patterns/subscriptions.js"
 import { explained } from "../transport/zmq-error.js"
@@ -150,7 +150,6 @@ function recordSubscriptions(socket: ZmqSocket, message: Message): void {
 }
 
 const NO_ROUTING: Routing = {}
-const GROUP_MAX_BYTES = 255
 
 /** Classes whose messages need routing, with the error if it is missing. */
 const ROUTING: Readonly<Record<string, string>> = {

@@ -9,8 +9,8 @@ import type {
 import type { SocketTypeName } from "../zmtp/socket-types.js"
 import { AllOrNone } from "./all-or-none.js"
 import { copyMessage, type Received, receiveFrom } from "./message.js"
+import { MixedXpubNotices, type Side } from "./mixed-xpub-notices.js"
 import { NativePipe, type NativeSocket } from "./native-pipe.js"
-import { type Side, SubscriptionNotices } from "./subscription-notices.js"
 
 /** The rules by which a mixed socket chooses a side. */
 interface Rules {
@@ -60,7 +60,7 @@ export class MixedSocket {
   readonly #native: NativePipe
   readonly #allOrNone: AllOrNone
   /** For an XPUB: the subscriptions of both sides, and a notice of our side that was read ahead. */
-  readonly #notices: SubscriptionNotices | undefined
+  readonly #notices: MixedXpubNotices | undefined
   #ownNotice: Received | undefined
   /** The side whose turn it is to send, and to receive. */
   #sendTurn: Side
@@ -79,7 +79,7 @@ export class MixedSocket {
     this.#sendTurn = turn
     this.#options = options
     this.#rules = RULES[type.name] ?? {}
-    if (this.#rules.mergesNotices) this.#notices = new SubscriptionNotices(options)
+    if (this.#rules.mergesNotices) this.#notices = new MixedXpubNotices(options)
     this.#native = new NativePipe(socket, {
       readable: () => events.readable(),
       writable: () => events.writable(),

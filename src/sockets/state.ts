@@ -7,25 +7,8 @@ import type { EarlyOperations } from "./early-operations.js"
 import { Lz4 } from "./lz4.js"
 import { copyBytes } from "./message.js"
 import type { Monitor } from "./monitor.js"
+import { TAKE_EFFECT_AT_ONCE } from "./socket-options.js"
 import { OPTION } from "./zmq-numbers.js"
-
-/** Options that take effect at once; the others apply to later endpoints only. */
-const IMMEDIATE: ReadonlySet<number> = new Set([
-  OPTION.subscribe,
-  OPTION.unsubscribe,
-  OPTION.linger,
-  OPTION.mandatory,
-  OPTION.probeRouter,
-  OPTION.xpubVerbose,
-  OPTION.correlate,
-  OPTION.relaxed,
-  OPTION.handover,
-  OPTION.xpubVerboser,
-  OPTION.sendHighWaterMark,
-  OPTION.receiveHighWaterMark,
-  OPTION.sendTimeout,
-  OPTION.receiveTimeout,
-])
 
 const TYPE_FLAGS: Readonly<Record<number, keyof TypeOptions | undefined>> = {
   [OPTION.mandatory]: "mandatory",
@@ -184,7 +167,7 @@ export class SocketState {
   /** Counts a change. Warns, as zeromq.js does, if the option is set too late to take effect. */
   optionChanging(option: number): void {
     this.optionChanges++
-    if (IMMEDIATE.has(option) || this.nativeEndpoints > 0) return
+    if (TAKE_EFFECT_AT_ONCE.has(option) || this.nativeEndpoints > 0) return
     // While zeromq.js itself blocks the socket, it warns too.
     if (this.blocked === "own" || this.endpointCount !== 0)
       process.emitWarning("Socket option will not take effect until next connect/bind.")

@@ -20,6 +20,8 @@ import type { Slab } from "../codec/slabs.js"
 import type { OpenMemory } from "../transport/transport.js"
 import { framer } from "./framer.js"
 
+/** Milliseconds after which the worker looks for messages in open batches again. */
+export const POLL_MS = 10
 /** Size of a batch, in bytes. */
 const OPEN_BYTES = 64 * 1024
 /** Maximum number of open batches. */

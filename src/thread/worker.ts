@@ -5,7 +5,7 @@ import { setInterval, setTimeout } from "../codec/runtime.js"
 import { DepartureCells } from "./departure-cells.js"
 import type { HostedConnection } from "./hosted-connection.js"
 import { HostedEndpoint } from "./hosted-endpoint.js"
-import { SeenBatch } from "./open-batch.js"
+import { POLL_MS, SeenBatch } from "./open-batch.js"
 import { toPlain } from "./plain-error.js"
 import {
   type EndpointSpec,
@@ -18,8 +18,6 @@ import {
 import { SeenSlabs } from "./shared-slabs.js"
 import { WorkerOutbox } from "./worker-outbox.js"
 
-/** Milliseconds between polls of open batches, whose program may be busy. */
-const POLL_MS = 10
 /** Milliseconds between counts of what is left to write, while the process exits. */
 const COUNT_MS = 1
 

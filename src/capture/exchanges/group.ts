@@ -1,3 +1,4 @@
+import { isTypeName } from "../../zmtp/socket-types.js"
 import type { CaptureConnection } from "../events.js"
 import type { Found, NotJoined } from "./conversation.js"
 import { Durations } from "./durations.js"
@@ -61,10 +62,7 @@ export class Group {
   }
 }
 
-/** The types that are joined, and others that may stand beside them: a peer may send any text. */
-const KNOWN = /^[A-Z]{3,7}$/
-
 const typeOf = (handshake: { socketType: string | undefined } | undefined): string | undefined => {
   const type = handshake?.socketType
-  return type !== undefined && KNOWN.test(type) ? type : undefined
+  return type !== undefined && isTypeName(type) ? type : undefined
 }

@@ -1,4 +1,5 @@
 import { addTraffic, type Traffic } from "../../codec/traffic.js"
+import { isTypeName } from "../../zmtp/socket-types.js"
 import type {
   CaptureConnection,
   CaptureEvent,
@@ -9,7 +10,8 @@ import type {
 import { shippedIn } from "../streams/messages.js"
 import { type PeriodTraffic, Seconds } from "./seconds.js"
 import { Subscriptions } from "./subscriptions.js"
-import { TOPIC_BYTES, topicKey, topicName } from "./topic-text.js"
+import { topicOf } from "./topic-of.js"
+import { topicName } from "./topic-text.js"
 import { Topics } from "./topics.js"
 
 /** Traffic with what it is the traffic of. */
@@ -58,7 +60,6 @@ export interface StatisticsSummary {
 /** The smallest sizes that are counted together: each 4 times as large as the one before. */
 const SIZES = [0, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576]
 
-const TYPES = /^[A-Z]{3,7}$/
 const TYPES_MAX = 20
 
 /** Adds up the traffic of a capture, as docs/inspect.md describes it. Memory is bounded. */
@@ -125,7 +126,7 @@ export class Statistics {
     const larger = SIZES.findIndex((min) => plainBytes < min)
     addTraffic(this.#sizes.at(larger < 0 ? -1 : larger - 1) as Traffic, traffic)
     if (time !== undefined) this.#seconds.add(time, traffic)
-    const topic = this.#topicOf(connection, message)
+    const topic = topicOf(connection, message, this.#subscriptions)
     if (topic !== undefined) this.#topics.add(topic, traffic)
   }
 
@@ -138,23 +139,11 @@ export class Statistics {
   #typeOf(connection: CaptureConnection, from: Side): Traffic {
     const type = connection.handshakes[from]?.socketType
     // A peer may send any text.
-    const isKnown = type !== undefined && TYPES.test(type) && this.#types.size < TYPES_MAX
+    const isKnown = type !== undefined && isTypeName(type) && this.#types.size < TYPES_MAX
     const name = isKnown ? type : "?"
     const traffic = this.#types.get(name) ?? nothing()
     this.#types.set(name, traffic)
     return traffic
-  }
-
-  /** Returns the key of the topic of a message; undefined if its sender has none. */
-  #topicOf(connection: CaptureConnection, { from, parts }: CaptureMessage): string | undefined {
-    const type = connection.handshakes[from]?.socketType
-    const first = parts[0]?.plain ?? new Uint8Array()
-    const hasTopics = type === "PUB" || type === "XPUB" || type === "RADIO"
-    if (!hasTopics && type !== undefined) return undefined
-    if (parts.length > 1) return topicKey(first)
-    if (!hasTopics) return undefined
-    const receiver = from === "client" ? "server" : "client"
-    return this.#subscriptions.longest(connection, receiver, first.subarray(0, TOPIC_BYTES)) ?? ""
   }
 }
 

@@ -3,6 +3,10 @@ import type { Time } from "../events.js"
 
 const MIB = 1024 * 1024
 
+/** Approximate memory of an event, and of a part of a message, besides their bytes. */
+export const EVENT_BYTES = 450
+export const PART_BYTES = 150
+
 /** Maximum numbers of bytes, of all connections together. */
 export interface MaxBytes {
   /** Parts of messages, and commands, whose rest has not been read. */

@@ -26,7 +26,7 @@ import {
 import { Direction, type DirectionHandlers } from "./direction.js"
 import type { Expectation } from "./frame-search.js"
 import { greetingHandshake, withMetadata } from "./handshake.js"
-import type { SharedMemory } from "./memory.js"
+import { EVENT_BYTES, PART_BYTES, type SharedMemory } from "./memory.js"
 import { kindOf, MessageDecoder, shippedIn, type TransportName } from "./messages.js"
 import { transportWarning } from "./transport-warning.js"
 
@@ -34,9 +34,6 @@ import { transportWarning } from "./transport-warning.js"
 const ESSENTIAL_MAX_BYTES = 255
 /** Memory of a property besides its name and value, in bytes. */
 const PROPERTY_BYTES = 200
-/** Approximate memory of an event, and of a part of a message, besides their bytes. */
-const EVENT_BYTES = 450
-const PART_BYTES = 150
 
 /** Errors that are kept until a connection is announced. */
 const HELD_MAX = 16

@@ -8,7 +8,7 @@ export type Side = "native" | "own"
  * subscription to a topic and the last cancellation among its own peers. The program must be
  * notified of the first and the last of both sides together.
  */
-export class SubscriptionNotices {
+export class MixedXpubNotices {
   readonly #options: TypeOptions
   readonly #topics = { native: new Set<string>(), own: new Set<string>() }
 
