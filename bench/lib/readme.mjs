@@ -11,7 +11,7 @@ import { markdown, markdownTables } from "./format.mjs"
 const COMPARED = ["node", "zeromq", "libzmq"]
 
 /**
- * Describes the dates of measurements, and the machine and versions of the first.
+ * Describes when measurements were made, and the machine and versions of the first.
  * @param {readonly Line[]} lines @param {readonly string[]} [names]  of the versions, all by default
  */
 const circumstances = (lines, names) => {
@@ -21,7 +21,9 @@ const circumstances = (lines, names) => {
     .filter(([name]) => !names || names.includes(name))
     .map(([name, version]) => `${name} ${version}`)
   const where = `${machine.cpu} (${machine.cores} cores), ${machine.os}`
-  return [[...days].sort().join(" and "), where, ...used].join(", ")
+  const [first, ...later] = [...days].sort()
+  const when = later.length > 0 ? `${first} to ${later.at(-1)}` : first
+  return [when, where, ...used].join(", ")
 }
 
 /** @param {Line} line */

@@ -3,7 +3,7 @@ import { digits } from "../lib/format.mjs"
 import { Run } from "../lib/run.mjs"
 import { shortNumber } from "../lib/svg.mjs"
 import { OURS, TCP } from "../peers/ends.mjs"
-import { MEDIAN, ROUTER, SERVICE_CPU } from "./quantities.mjs"
+import { CONNECTION_MEMORY, DELIVERY_CPU, MEDIAN, ROUTER, SERVICE_CPU } from "./quantities.mjs"
 
 /** @typedef {import("../lib/results.mjs").Bench} Bench */
 /** @typedef {import("../lib/results.mjs").Line} Line */
@@ -35,6 +35,13 @@ const ROWS = [
     what: "an answer beside a flood",
     quantity: `${ROUTER}, ${MEDIAN}`,
     cpu: [],
+  },
+  {
+    bench: "scale",
+    cell: "PUB → SUB, 16384",
+    what: "one of 16,384 SUBs",
+    quantity: CONNECTION_MEMORY,
+    cpu: [DELIVERY_CPU],
   },
 ]
 

@@ -16,6 +16,18 @@ import {
 } from "../transport/zmq-error.js"
 import { ENDPOINT_OPTIONS } from "./endpoints/endpoint-options.js"
 
+// -- Endpoints ---------------------------------------------------------------------
+
+/** Maximum number of endpoints that an error names. */
+const NAMES_MAX = 10
+
+/** Returns what an error says of a socket's `lz4+tcp://` endpoints, if it has none of the given name. */
+export function theseEndpoints(names: readonly string[]): string {
+  if (names.length === 0) return "the socket has no lz4+tcp:// endpoint"
+  const more = names.length > NAMES_MAX ? ` and ${names.length - NAMES_MAX} more` : ""
+  return `the socket has ${names.slice(0, NAMES_MAX).join(", ")}${more}`
+}
+
 // -- Options -----------------------------------------------------------------------
 
 /** Members of `socket.lz4`, which are not options. */

@@ -127,7 +127,7 @@ export function readHeartbeat(socket: Socket): HeartbeatOptions {
   const { heartbeatInterval, heartbeatTimeout, heartbeatTimeToLive } = socket
   return {
     intervalMs: heartbeatInterval,
-    timeoutMs: heartbeatTimeout === -1 ? heartbeatInterval : heartbeatTimeout,
+    timeoutMs: heartbeatTimeout,
     timeToLive: Math.floor(heartbeatTimeToLive / 100),
   }
 }

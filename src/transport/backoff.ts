@@ -1,6 +1,12 @@
 /** The longest pause in milliseconds: libzmq's, and the longest that setTimeout() supports. */
 const LONGEST_MS = 2 ** 31 - 1
 
+/**
+ * Milliseconds until another attempt is due after a peer sent a message that the socket type does not
+ * allow. It would probably send the next one as soon as it is asked again; libzmq makes no attempt.
+ */
+export const VIOLATION_PAUSE_MS = 1000
+
 /** The pauses between attempts to connect, as libzmq chooses them (ZMQ_RECONNECT_IVL). */
 export class Backoff {
   readonly #firstMs: number

@@ -1,7 +1,7 @@
 import { ProtocolError } from "../codec/errors.js"
 import { clearTimeout, nextTick, setTimeout } from "../codec/runtime.js"
 import { type Destination, familyOf } from "./address.js"
-import { Backoff } from "./backoff.js"
+import { Backoff, VIOLATION_PAUSE_MS } from "./backoff.js"
 import type { Channel } from "./channel.js"
 import { Connection } from "./connection.js"
 import { type Attempt, attemptBegan, attemptEnded } from "./pending-attempts.js"
@@ -16,12 +16,6 @@ import type {
   PeerDialer,
 } from "./transport.js"
 import { explained } from "./zmq-error.js"
-
-/**
- * Milliseconds until another attempt is due after a peer sent a message that the socket type does not
- * allow. It would probably send the next one as soon as it is asked again; libzmq makes no attempt.
- */
-const VIOLATION_PAUSE_MS = 1000
 
 /** A connected endpoint: keeps one connection, and makes it again when it is lost. */
 export class Dialer implements PeerDialer, Attempt {

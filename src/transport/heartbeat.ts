@@ -6,7 +6,7 @@ import { Deadline } from "./deadline.js"
 export interface HeartbeatOptions {
   /** Milliseconds between PINGs; 0 sends none. */
   intervalMs: number
-  /** Milliseconds that a peer may be silent after a PING. */
+  /** Milliseconds that a peer may be silent after a PING; 0 is no limit, and -1 as many as `intervalMs`. */
   timeoutMs: number
   /** The time to live in each PING, in tenths of a second; 0 sends none. */
   timeToLive: number
@@ -83,7 +83,8 @@ export class Heartbeat {
 
   /** Sends a PING. As in libzmq, the peer's time to answer starts when it is written. */
   #ping(): void {
-    const { timeoutMs, timeToLive } = this.#options
+    const { intervalMs, timeToLive } = this.#options
+    const timeoutMs = this.#options.timeoutMs === -1 ? intervalMs : this.#options.timeoutMs
     this.#connection.send(writePing(timeToLive))
     if (timeoutMs > 0) this.#timeout ??= new Deadline(timeoutMs, this.#giveUp)
   }

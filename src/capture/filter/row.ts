@@ -1,7 +1,7 @@
 import { timeOf } from "../event-time.js"
 import type { CaptureEvent, CaptureMessage, PartKind, Side, Time } from "../events.js"
-import { detailOf, formOf, senderOf } from "../rows.js"
-import { contentOf } from "../streams/messages.js"
+import { senderOf } from "../rows.js"
+import { searchedText } from "./searched-text.js"
 
 /** Values of `kind=` in a filter: the kind of an event, or the form of one of a message's parts. */
 export type FilterKind =
@@ -33,9 +33,6 @@ export interface FilterRow {
   readonly text: string
 }
 
-/** Bytes of a message that are searched: a whole message may be longer than the longest string. */
-export const SEARCHED_BYTES: number = 16 << 20
-
 /** Returns the properties of an event for filters. `start` is the time of the capture's first event. */
 export function filterRow(event: CaptureEvent, start?: Time): FilterRow {
   const { connection } = event
@@ -53,7 +50,7 @@ export function filterRow(event: CaptureEvent, start?: Time): FilterRow {
     size: event.type === "command" ? event.command.body.length : sizeOf(message, kinds),
     wire: message?.wireBytes,
     get text() {
-      return textOf(event)
+      return searchedText(event)
     },
   }
 }
@@ -72,25 +69,3 @@ function kindsOf(event: CaptureEvent): readonly FilterKind[] {
   }
   return [...kinds]
 }
-
-function textOf(event: CaptureEvent): string {
-  if (event.type === "message") return messageText(event.message)
-  if (event.type === "error") return detailOf(event)
-  const said = `${formOf(event)} ${detailOf(event)}`
-  // The ends of a connection are found wherever it begins or ends.
-  const { client, server } = event.connection
-  return event.type === "close" ? `${client} → ${server} ${said}` : said
-}
-
-function messageText({ parts }: CaptureMessage): string {
-  let left = SEARCHED_BYTES
-  const texts = parts.map((part) => {
-    if (part.error) return `${part.error.code}: ${part.error.message}`
-    const searched = (contentOf(part) as Uint8Array).subarray(0, left)
-    left -= searched.length
-    return UTF8.decode(searched)
-  })
-  return texts.join("\n")
-}
-
-const UTF8 = new TextDecoder()

@@ -15,7 +15,7 @@ import { exitsLater } from "../event-loop/exit.js"
 import type { Hold } from "../event-loop/hold.js"
 import { turn } from "../event-loop/turn.js"
 import type { Lz4 } from "../lz4.js"
-import { bindFailureReason, takenRoutingId } from "../mistakes.js"
+import { bindFailureReason, takenRoutingId, theseEndpoints } from "../mistakes.js"
 import { readPipeOptions } from "../socket-options.js"
 import type { SocketState } from "../state.js"
 import { BoundEndpoint } from "./bound-endpoint.js"
@@ -23,9 +23,6 @@ import { ConnectedEndpoint } from "./connected-endpoint.js"
 import type { EndpointHost, EndpointSettings } from "./endpoint.js"
 import type { EndpointOptions } from "./endpoint-options.js"
 import { SettingsReader } from "./endpoint-settings.js"
-
-/** Maximum number of endpoints that an error names. */
-const NAMES_MAX = 10
 
 type Endpoint = BoundEndpoint | ConnectedEndpoint
 
@@ -166,10 +163,21 @@ export class EndpointRegistry implements EndpointHost {
    */
   disconnect(socket: Socket, address: string): void {
     if (withoutScheme(address) === "")
-      throw mistake("EINVAL", address, "has neither host nor port", this.#names())
+      throw mistake(
+        "EINVAL",
+        address,
+        "has neither host nor port",
+        theseEndpoints([...this.#endpoints.keys()]),
+      )
     const name = this.#endpoints.has(address) ? address : canonicalEndpoint(address, socket.ipv6)
     const endpoints = this.#endpoints.get(name)
-    if (!endpoints) throw mistake("ENOENT", address, "is not bound or connected", this.#names())
+    if (!endpoints)
+      throw mistake(
+        "ENOENT",
+        address,
+        "is not bound or connected",
+        theseEndpoints([...this.#endpoints.keys()]),
+      )
     this.#endpoints.delete(name)
     const { linger } = socket
     for (const endpoint of endpoints) this.#release(endpoint, linger, true)
@@ -189,14 +197,6 @@ export class EndpointRegistry implements EndpointHost {
     } catch {
       return address
     }
-  }
-
-  /** Returns the names of the endpoints, for use in errors. */
-  #names(): string {
-    const names = [...this.#endpoints.keys()]
-    if (names.length === 0) return "the socket has no lz4+tcp:// endpoint"
-    const more = names.length > NAMES_MAX ? ` and ${names.length - NAMES_MAX} more` : ""
-    return `the socket has ${names.slice(0, NAMES_MAX).join(", ")}${more}`
   }
 
   /** Releases all endpoints. Calls `ended` when none has messages to send any more. */

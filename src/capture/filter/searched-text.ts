@@ -1,0 +1,29 @@
+import type { CaptureEvent, CaptureMessage } from "../events.js"
+import { detailOf, formOf } from "../rows.js"
+import { contentOf } from "../streams/messages.js"
+
+/** Bytes of a message that are searched: a whole message may be longer than the longest string. */
+const SEARCHED_BYTES = 16 << 20
+
+/** Returns the text of an event that conditions of a filter search. */
+export function searchedText(event: CaptureEvent): string {
+  if (event.type === "message") return messageText(event.message)
+  if (event.type === "error") return detailOf(event)
+  const said = `${formOf(event)} ${detailOf(event)}`
+  // The ends of a connection are found wherever it begins or ends.
+  const { client, server } = event.connection
+  return event.type === "close" ? `${client} → ${server} ${said}` : said
+}
+
+function messageText({ parts }: CaptureMessage): string {
+  let left = SEARCHED_BYTES
+  const texts = parts.map((part) => {
+    if (part.error) return `${part.error.code}: ${part.error.message}`
+    const searched = (contentOf(part) as Uint8Array).subarray(0, left)
+    left -= searched.length
+    return UTF8.decode(searched)
+  })
+  return texts.join("\n")
+}
+
+const UTF8 = new TextDecoder()
