@@ -1,7 +1,7 @@
 /** Open batches that are counted. */
 import { OpenBatch as RealOpenBatch } from "../../../../src/thread/open-batch.js"
 
-export { SeenBatch } from "../../../../src/thread/open-batch.js"
+export { POLL_MS, SeenBatch } from "../../../../src/thread/open-batch.js"
 
 export const OpenBatch = {
   open(): RealOpenBatch | undefined {
