@@ -40,7 +40,7 @@ export interface AnySocket {
   receiveHighWaterMark: number
   readonly lz4: {
     on(name: string, listener: (event: PeerEvent) => void): void
-    readonly stats: { sent: Counts; received: Counts }
+    readonly stats: { sent: Counts; received: Counts; waiting: { messages: number } }
     readonly connections: readonly {
       readonly remotePort: number
       readonly scheme: string | undefined
@@ -347,11 +347,22 @@ export class Program {
       const parts = this.#build(head)
       heads.push(head)
       await this.#post(head, parts, this.#arguments(head, parts))
-      await new Promise<void>((resolve) => {
-        this.process.loop.setTimeout(() => resolve(), ms)
-      })
+      await this.#pass(ms)
+      for (let passed = ms; passed < PROBE_MAX_MS && this.#isWriting; passed += PROBE_MS)
+        await this.#pass(PROBE_MS)
     }
     return heads
+  }
+
+  /** Whether the system has not accepted all messages: with a slow clock, few bytes are decoded in a turn. */
+  get #isWriting(): boolean {
+    return this.socket.lz4.stats.waiting.messages > 0
+  }
+
+  #pass(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.process.loop.setTimeout(() => resolve(), ms)
+    })
   }
 
   /** Builds a message, in memory of its own if the program overwrites it. */
