@@ -1,4 +1,4 @@
-import { setImmediate } from "../codec/runtime.js"
+import { nextTick, queueMicrotask, setImmediate } from "../codec/runtime.js"
 import type { Message } from "../patterns/message.js"
 import type { Refusal, Routing, SocketType, SocketTypeEvents } from "../patterns/socket-type.js"
 import { ONE_WAY, SOCKET_TYPES } from "../patterns/types.js"
@@ -219,7 +219,7 @@ export class Operations implements SocketTypeEvents {
     } catch (error) {
       sending.reject(error as Error)
     }
-    if (this.#receiving !== undefined) this.readable()
+    if (this.#receiving !== undefined) afterPrograms(() => this.readable())
   }
 
   sendNow(sending: PendingSend): void {
@@ -292,7 +292,7 @@ export class Operations implements SocketTypeEvents {
     const message = this.#tryReceive()
     if (typeof message === "string") receiving.reject(this.#refused(message, this.receive))
     else receiving.resolve(message)
-    if (this.#sending !== undefined) this.writable()
+    if (this.#sending !== undefined) afterPrograms(() => this.writable())
   }
 
   receiveNow(receiving: PendingReceive): void {
@@ -312,4 +312,12 @@ function sendNow(operations: Operations, sending: PendingSend): void {
 
 function receiveNow(operations: Operations, receiving: PendingReceive): void {
   operations.receiveNow(receiving)
+}
+
+/**
+ * Calls back when the program has gone on after an operation, as far as it can at once. As in zeromq.js,
+ * the other pending operation is still pending until then.
+ */
+function afterPrograms(callback: () => void): void {
+  queueMicrotask(() => nextTick(callback)) // a tick runs after all microtasks
 }

@@ -48,6 +48,36 @@ scenario(
 )
 
 scenario(
+  "a program goes on after receive() before a send() that is pending too is tried",
+  async ({ zmq, make, bind, attempt, observe }) => {
+    const [reply, request] = [make(zmq.Reply), make(zmq.Request)]
+    request.connect(await bind(reply))
+    for (const [name, socket] of Object.entries({ reply, request })) {
+      if (name === "request") {
+        await request.send("second")
+        await reply.receive()
+      }
+      const received = socket.receive().then(async (message) => {
+        for (let steps = 0; steps < 10; steps++) await undefined
+        observe(`${name}: received`, message)
+        observe(`${name}: writable`, socket.writable)
+        observe(`${name}: another send`, await attempt(() => socket.send("another")))
+      })
+      const sent = socket.send(`${name} sends`).then(() => observe(`${name}: sent`, true))
+      await (name === "reply" ? request.send("first") : reply.send("answer"))
+      await Promise.all([received, sent])
+      await (name === "reply" ? request : reply).receive()
+    }
+  },
+  {
+    "reply: writable": true,
+    "reply: another send": { throws: { code: "EBUSY" } },
+    "request: writable": true,
+    "request: another send": { throws: { code: "EBUSY" } },
+  },
+)
+
+scenario(
   "all calls are EBUSY during bind",
   async ({ zmq, make, at, attempted, observe }) => {
     const dealer = make(zmq.Dealer)
