@@ -11,7 +11,7 @@ const markdownIn = (directory: string): string[] =>
     .filter((file) => file.endsWith(".md"))
     .map((file) => join(directory, file))
 
-const documents = ["", "docs", "bench", "wasm", "test/recorded"].flatMap(markdownIn)
+const documents = ["", "docs", "bench", "src", "wasm", "test/recorded"].flatMap(markdownIn)
 
 /** Returns the anchors of a document's headings, as on GitHub. */
 const anchors = (text: string): string[] =>
@@ -57,6 +57,23 @@ test("docs/README.md lists every document", () => {
   const listed = [...read("docs/README.md").matchAll(/\| \[(.*?)\]\(/g)].map(([, name]) => name)
   const others = readdirSync(join(root, "docs")).filter((file) => file !== "README.md")
   expect(listed.sort()).toEqual(others.sort())
+})
+
+test("each row of src/README.md names files that exist, and constants that are in them", () => {
+  const rows = read("src/README.md").match(/^\| (?!\*\*|Where).*$/gm) ?? []
+  for (const row of rows) {
+    const files = [...row.matchAll(/`([\w./-]+\.(?:[ch]|ts|html|css)|[\w/-]+\/)`/g)].map(
+      ([, file]) => join("src", file!),
+    )
+    expect(files, row).not.toEqual([])
+    for (const file of files) expect(existsSync(join(root, file)), `${row}: ${file}`).toBe(true)
+    const sources = files.filter((file) => !file.endsWith("/")).map(read)
+    for (const [, name] of row.matchAll(/`([A-Z][A-Z\d]*_[A-Z_\d]+)`/g))
+      expect(
+        sources.some((source) => source.includes(name!)),
+        `${row}: ${name}`,
+      ).toBe(true)
+  }
 })
 
 test("README.md is no longer than 14 KB", () => {
