@@ -269,7 +269,8 @@ function finish(run: Run, checkers: readonly Checker[]): void {
         type === "Pair" || options.routingId !== undefined || isForwarded === true,
     )
   // A slow processor takes longer for the same work.
-  const quietMs = QUIET_MS * (1 + 2 * run.scenario.clockMs)
+  const slowness = 1 + 2 * run.scenario.clockMs
+  const quietMs = QUIET_MS * slowness
   const settle = (isDone = () => true) => {
     for (let round = 0; !world.failure; round++) {
       const before = progress()
@@ -288,6 +289,6 @@ function finish(run: Run, checkers: readonly Checker[]): void {
       for (const program of programs)
         if (program.process === process && program.spec === spec) program.close()
     })
-  world.runUntil(world.now + END_MS)
+  world.runUntil(world.now + END_MS * slowness)
   if (!world.failure) for (const checker of checkers) checker.end?.()
 }
