@@ -14,9 +14,11 @@ import {
   XPublisher,
   XSubscriber,
 } from "./exports.js"
-import { loadV5Compat } from "./zeromq.js"
+import { loadV5Compat, loadZeromq } from "./zeromq.js"
 
 const zeromq = loadV5Compat()
+/** Where `zeromq/v5-compat` looks up the classes of the sockets that it creates. */
+const zeromqClasses = loadZeromq() as unknown as Record<string, unknown>
 
 /** The classes of the sockets inside; a `stream` has that of zeromq.js. */
 const CLASSES: Partial<Record<compat.SocketType, new () => zmq.Socket>> = {
@@ -41,7 +43,22 @@ interface Outer {
   _socket: zmq.Socket
 }
 
-/** Replaces the socket inside by one of this package, unless it is one. */
+/**
+ * Makes zeromq.js's constructor create a socket of this package, until the returned function is called. A second socket in
+ * place of its own would need room for both: libzmq frees a closed one a little later, on another thread, and a
+ * program with many sockets would reach `maxSockets` before.
+ */
+function substitute(type: compat.SocketType): () => void {
+  const Class = CLASSES[type]
+  if (!Class) return () => {}
+  const { name } = Class // that of the class in zeromq.js
+  const native = zeromqClasses[name]
+  // Without an error if it cannot be set, as in a frozen object: replaceInner() is there.
+  Reflect.set(zeromqClasses, name, Class)
+  return () => Reflect.set(zeromqClasses, name, native)
+}
+
+/** Replaces the socket inside by one of this package, unless it is one: if `substitute` had no effect. */
 function replaceInner(socket: compat.Socket): void {
   const outer = socket as unknown as Outer
   const Class = CLASSES[outer.type]
@@ -55,7 +72,12 @@ function replaceInner(socket: compat.Socket): void {
 // It gets its name from the constant: the bundler would change one of its own.
 export const Socket: typeof compat.Socket = class extends zeromq.Socket {
   constructor(type: compat.SocketType) {
-    super(type)
+    const restore = substitute(type)
+    try {
+      super(type)
+    } finally {
+      restore()
+    }
     replaceInner(this)
   }
 

@@ -5,6 +5,7 @@ import { setImmediate as turn } from "node:timers/promises"
 import { describe, expect, onTestFinished, test } from "vitest"
 import * as ours from "zeromq-lz4/v5-compat"
 
+import { runScript } from "../support/script.js"
 import { lz4, tcp } from "../support/transports.js"
 
 type Compat = typeof ours.default
@@ -304,6 +305,38 @@ describe.each(ways)("$name", ({ zmq, scheme }) => {
     expect(await next(one)).toEqual(["answer"])
   })
 })
+
+test("also works if zeromq.js's exports cannot be changed, even for a moment", async () => {
+  const got = await runScript(`
+    Object.freeze(require("zeromq"))
+    const compat = require("zeromq-lz4/v5-compat")
+    const [pull, push] = [compat.socket("pull"), compat.socket("push")]
+    const got = new Promise((resolve) => pull.on("message", (part) => resolve(String(part))))
+    pull.bindSync("lz4+tcp://127.0.0.1:*")
+    push.connect(pull.getsockopt(compat.ZMQ_LAST_ENDPOINT)).send("1")
+    return got`)
+  expect(got).toBe("1")
+})
+
+// Two sockets for each, of which libzmq frees one on a thread of its own, were too many.
+test.each(["zeromq", "zeromq-lz4"])(
+  "%s/v5-compat: as many sockets as the context allows, and an error for one more",
+  async (name) => {
+    const counts = await runScript(`
+    const compat = require("${name}/v5-compat")
+    process.on("unhandledRejection", (error) => { throw error })
+    compat.Context.setMaxSockets(4)
+    const counts = []
+    for (const type of ["dealer", "push"]) {
+      const sockets = []
+      try { for (;;) sockets.push(compat.socket(type)) } catch (error) { counts.push(error.code, sockets.length) }
+      for (const socket of sockets) socket.close()
+      await sleep(500)
+    }
+    return counts`)
+    expect(counts).toEqual(["EMFILE", 4, "EMFILE", 4])
+  },
+)
 
 test("zeromq/v5-compat itself does not know lz4+tcp://", () => {
   expect(() => native.socket("push").connect("lz4+tcp://127.0.0.1:1")).toThrow("Protocol not")
