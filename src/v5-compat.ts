@@ -49,7 +49,7 @@ interface Outer {
  * program with many sockets would reach `maxSockets` before.
  */
 function substitute(type: compat.SocketType): () => void {
-  const Class = CLASSES[type]
+  const Class = Object.hasOwn(CLASSES, type) ? CLASSES[type] : undefined
   if (!Class) return () => {}
   const { name } = Class // that of the class in zeromq.js
   const native = zeromqClasses[name]
