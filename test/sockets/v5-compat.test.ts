@@ -326,15 +326,13 @@ test.each(["zeromq", "zeromq-lz4"])(
     const compat = require("${name}/v5-compat")
     process.on("unhandledRejection", (error) => { throw error })
     compat.Context.setMaxSockets(4)
-    const counts = []
-    for (const type of ["dealer", "push"]) {
-      const sockets = []
-      try { for (;;) sockets.push(compat.socket(type)) } catch (error) { counts.push(error.code, sockets.length) }
-      for (const socket of sockets) socket.close()
-      await sleep(500)
-    }
-    return counts`)
-    expect(counts).toEqual(["EMFILE", 4, "EMFILE", 4])
+    const sockets = []
+    try {
+      for (;;) sockets.push(compat.socket("push"))
+    } catch ({ code }) {
+      return [code, sockets.length]
+    }`)
+    expect(counts).toEqual(["EMFILE", 4])
   },
 )
 
