@@ -14,6 +14,8 @@ import {
   XPublisher,
   XSubscriber,
 } from "./exports.js"
+import { turn } from "./sockets/event-loop/turn.js"
+import { stateOf } from "./sockets/state.js"
 import { loadV5Compat, loadZeromq } from "./zeromq.js"
 
 const zeromq = loadV5Compat()
@@ -81,10 +83,14 @@ export const Socket: typeof compat.Socket = class extends zeromq.Socket {
     replaceInner(this)
   }
 
-  /** Most types begin to receive inside zeromq.js's constructor, before this class's own goes on. */
+  /**
+   * Most types begin to receive inside zeromq.js's constructor, before this class's own goes on. And
+   * zeromq.js receives again at once if the socket is busy, so that a bind or unbind would never end.
+   */
   override _recv(): Promise<void> {
     replaceInner(this)
-    return super._recv()
+    const isBusy = stateOf((this as unknown as Outer)._socket)?.blocked !== undefined
+    return isBusy ? turn().then(() => super._recv()) : super._recv()
   }
 }
 /** The Socket of `zeromq/v5-compat`, and also for `lz4+tcp://`. */

@@ -19,7 +19,8 @@ export const exportedFiles = []
 
 for (const [path, target] of Object.entries(exports))
   if (typeof target === "string") exportedFiles.push(path)
-  else
+  // "./draft.js" is "./draft", as ES modules import it from zeromq.js.
+  else if (!path.endsWith(".js"))
     entries.push({
       name: name + path.slice(1),
       module: target.types.require.replace(/^\.\/dist\/(.*)\.d\.cts$/, "$1"),

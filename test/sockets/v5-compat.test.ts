@@ -336,6 +336,25 @@ test.each(["zeromq", "zeromq-lz4"])(
   },
 )
 
+// zeromq.js receives again and again then, and the unbind never ends.
+test("a message that arrives during unbind() does not hold up the process", async () => {
+  const unbound = await runScript(`
+    const compat = require("zeromq-lz4/v5-compat")
+    const [router, dealer] = [compat.socket("router"), compat.socket("dealer")]
+    router.bindSync("lz4+tcp://127.0.0.1:*")
+    const endpoint = router.getsockopt(compat.ZMQ_LAST_ENDPOINT)
+    dealer.connect(endpoint)
+    dealer.send("first")
+    await new Promise((resolve) => router.once("message", resolve))
+    await new Promise(setImmediate)
+    dealer.send("second")
+    const unbound = await new Promise((resolve) => router.unbind(endpoint, (error) => resolve(String(error))))
+    router.close()
+    dealer.close()
+    return unbound`)
+  expect(unbound).toBe("undefined")
+})
+
 test("zeromq/v5-compat itself does not know lz4+tcp://", () => {
   expect(() => native.socket("push").connect("lz4+tcp://127.0.0.1:1")).toThrow("Protocol not")
 })

@@ -53,9 +53,9 @@ test.each(entries.filter(({ isForBrowsers }) => isForBrowsers))(
   },
 )
 
-describe("package.json", () => {
-  const { exports, main, types, typesVersions } = require("zeromq-lz4/package.json")
+const { exports, main, types, typesVersions } = require("zeromq-lz4/package.json")
 
+describe("package.json", () => {
   test.each(entries)("all conditions of $name lead to the same module", ({ name, module }) => {
     const targets = (conditions: object): string[] =>
       Object.values(conditions).flatMap((target) =>
@@ -73,7 +73,9 @@ describe("package.json", () => {
       types: exports["."].types.require,
     })
     const others = entries.filter(({ name }) => name !== "zeromq-lz4")
-    expect(typesVersions["*"]).toEqual(
+    const { "draft.js": draft, "v5-compat.js": v5, ...named } = typesVersions["*"]
+    expect([draft, v5]).toEqual([named.draft, named["v5-compat"]])
+    expect(named).toEqual(
       Object.fromEntries(
         others.map(({ name, module }) => [
           name.replace("zeromq-lz4/", ""),
@@ -83,6 +85,19 @@ describe("package.json", () => {
     )
   })
 })
+
+test.each(["draft", "v5-compat"])(
+  "%s can be imported as from zeromq.js, with an extension",
+  async (name) => {
+    const [short, long] = await Promise.all([
+      import(`zeromq-lz4/${name}`),
+      import(`zeromq-lz4/${name}.js`),
+    ])
+    expect(long).toBe(short)
+    expect(require(`zeromq-lz4/${name}.js`)).toBe(require(`zeromq-lz4/${name}`))
+    expect(exports[`./${name}.js`]).toEqual(exports[`./${name}`])
+  },
+)
 
 test("the default export has all names", () => {
   const { default: _, ...named } = all
