@@ -44,8 +44,13 @@ describe.each(transports)("over $name", ({ scheme }) => {
     const greeting = new Promise<void>((resolve) => {
       greeted = resolve
     })
+    let accepted = () => {}
+    const connection = new Promise<void>((resolve) => {
+      accepted = resolve
+    })
     const server = createServer((peer) => {
       peers.push(peer.on("error", () => {}).once("data", greeted))
+      accepted()
     })
     use({
       close: () => {
@@ -59,8 +64,9 @@ describe.each(transports)("over $name", ({ scheme }) => {
       const end = performance.now() + 300; while (performance.now() < end);`
     // A thread might not have started yet when the process ends.
     const options = scheme === lz4.scheme ? [{ thread: false }] : []
-    new Script(source, { endpoint: `${scheme}${ownHost}:${port}`, options })
-    await greeting
+    const script = new Script(source, { endpoint: `${scheme}${ownHost}:${port}`, options })
+    // The process has nothing to send, and may end before it has greeted.
+    await Promise.all([connection, Promise.race([greeting, script.ended()])])
     expect(peers).toHaveLength(1)
   })
 })
