@@ -22,6 +22,8 @@ interface PendingSend {
   resolve: () => void
   reject: (error: Error) => void
   limit: Deadline | undefined
+  /** Whether there is room, and the call only waits for a turn of the event loop. */
+  isBehind: boolean
 }
 
 interface PendingReceive {
@@ -82,6 +84,17 @@ export class Operations implements SocketTypeEvents {
   endPending(): void {
     if (this.#receiving) this.#finishReceiving()
     if (this.#sending) this.#finishSending()
+  }
+
+  // A call that only waits for its turn gets that in any case: if two loops gave it to each other in ticks,
+  // the event loop would have none.
+
+  #readableAfterSend(): void {
+    if (!this.#receiving?.isBehind) this.readable()
+  }
+
+  #writableAfterReceive(): void {
+    if (!this.#sending?.isBehind) this.writable()
   }
 
   close(): void {
@@ -191,7 +204,14 @@ export class Operations implements SocketTypeEvents {
   #waitToSend(message: Message, routing: Routing, timeoutMs: number | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       const copied = copyMessage(message)
-      const sending: PendingSend = { message: copied, routing, resolve, reject, limit: undefined }
+      const sending: PendingSend = {
+        message: copied,
+        routing,
+        resolve,
+        reject,
+        limit: undefined,
+        isBehind: timeoutMs === undefined,
+      }
       this.#sending = sending
       this.#hold.ref()
       if (timeoutMs === undefined) setImmediate(sendNow, this, sending)
@@ -219,11 +239,12 @@ export class Operations implements SocketTypeEvents {
     } catch (error) {
       sending.reject(error as Error)
     }
-    if (this.#receiving !== undefined) afterPrograms(() => this.readable())
+    if (this.#receiving !== undefined) afterPrograms(() => this.#readableAfterSend())
   }
 
   sendNow(sending: PendingSend): void {
     if (this.#sending !== sending) return
+    sending.isBehind = false
     const { sendTimeoutMs } = this.#state
     // Room that there was before the turn may have gone with its peer.
     if (sending.limit !== undefined || sendTimeoutMs === 0 || this.hasOut()) this.#finishSending()
@@ -292,7 +313,7 @@ export class Operations implements SocketTypeEvents {
     const message = this.#tryReceive()
     if (typeof message === "string") receiving.reject(this.#refused(message, this.receive))
     else receiving.resolve(message)
-    if (this.#sending !== undefined) afterPrograms(() => this.writable())
+    if (this.#sending !== undefined) afterPrograms(() => this.#writableAfterReceive())
   }
 
   receiveNow(receiving: PendingReceive): void {

@@ -136,6 +136,32 @@ test("a program that sends large messages in a loop does not starve timers and I
 /** Number of consecutive operations that complete at once; the next one waits for a turn. */
 const OPERATIONS = 512
 
+test("of two loops, one that sends and one that receives, each waits for its turns", async () => {
+  const [one, other] = [0, 1].map(() =>
+    use(new Dealer({ sendHighWaterMark: 0, receiveHighWaterMark: 0, linger: 0 })),
+  ) as [Dealer, Dealer]
+  await one.bind(anyPort(lz4))
+  other.connect(one.lastEndpoint as string)
+  const turns = 20
+  const count = turns * OPERATIONS
+  for (let i = 0; i < count; i++) await other.send("text")
+  await eventually(() => one.lz4.stats.received.messages === count)
+  let passed = 0
+  let isOver = false
+  const countTurn = () => {
+    passed++
+    if (!isOver) setImmediate(countTurn)
+  }
+  setImmediate(countTurn)
+  const receiving = (async () => {
+    for (let i = 0; i < count; i++) await one.receive()
+    isOver = true
+  })()
+  while (!isOver) await one.send("text")
+  await receiving
+  expect(passed).toBeGreaterThanOrEqual(turns)
+})
+
 test("a receive() that waits for a turn keeps waiting if its message disappears with its peer", async () => {
   const [pull, gone, stays] = [new Pull(), new Push(), new Push()].map(use) as [Pull, Push, Push]
   await gone.bind(anyPort(lz4))
