@@ -36,19 +36,26 @@ const asInTheBuild = {
   },
 }
 
-// Unit tests replace the clock of what they test.
-const fakeableRuntime = {
-  name: "fakeable-runtime",
+// Unit tests replace the clock of what they test, and say when the event loop polls.
+const standIns: Readonly<Record<string, string>> = {
+  "/src/codec/runtime.ts": "fakeable-runtime",
+  "/src/transport/last-poll.ts": "polled",
+}
+
+const fakeable = {
+  name: "fakeable",
   enforce: "pre" as const,
-  load: (id: string) =>
-    id.endsWith("/src/codec/runtime.ts")
-      ? readFileSync(new URL("./test/support/fakeable-runtime.ts", import.meta.url), "utf8")
-      : undefined,
+  load: (id: string) => {
+    const replaced = Object.keys(standIns).find((path) => id.endsWith(path))
+    if (replaced === undefined) return undefined
+    const standIn = new URL(`./test/support/${standIns[replaced]}.ts`, import.meta.url)
+    return readFileSync(standIn, "utf8")
+  },
 }
 
 const project = (name: string, options: object = {}) => ({
   ...shared,
-  plugins: name === "unit" ? [asInTheBuild, fakeableRuntime] : [asInTheBuild],
+  plugins: name === "unit" ? [asInTheBuild, fakeable] : [asInTheBuild],
   test: {
     name,
     include: [`test/${name}/**/*.test.ts`],

@@ -12,6 +12,10 @@ export class Dealer extends SocketType {
   protected readonly in: FairQueue = new FairQueue()
   protected readonly out: LoadBalancer = new LoadBalancer()
 
+  override get decidesNow(): boolean {
+    return this.out.decidesNow
+  }
+
   attach(pipe: Pipe): void {
     if (this.options.probeRouter) pipe.write([Buffer.alloc(0)])
     this.in.attach(pipe)

@@ -14,6 +14,7 @@
  */
 import { clockMs, nextTick, setImmediate, setTimeout } from "../codec/runtime.js"
 import { idleTimeMs } from "../transport/idle.js"
+import { afterPoll, isOutdated } from "../transport/last-poll.js"
 import { throwLater } from "../transport/throw-later.js"
 
 /** Rests of at least this many milliseconds use a timer; shorter ones use turns of the event loop. */
@@ -65,8 +66,8 @@ export interface Flushable {
 }
 
 let waiting: Flushable[] = []
-/** What is scheduled: the end of the current burst, a turn of the event loop, a timer. */
-const due = { tick: false, turn: false, timer: false }
+/** What is scheduled: the end of the current burst, a turn of the event loop, a timer, a poll. */
+const due = { tick: false, turn: false, timer: false, poll: false }
 
 /** Schedules one flush, for when the current burst has ended and the rest is over. */
 export function flushSoon(flushable: Flushable): void {
@@ -89,6 +90,10 @@ export function flushAll(): void {
 /** Flushes the queues whose rest is over, and keeps the process alive until the others are flushed. */
 function flushRested(at: keyof typeof due): void {
   due[at] = false
+  if (waiting.length > 0 && isOutdated()) {
+    flushPolled()
+    return
+  }
   const restMs = flushThose(0)
   if (restMs >= TIMER_MS && !due.timer) {
     due.timer = true
@@ -97,6 +102,13 @@ function flushRested(at: keyof typeof due): void {
     due.turn = true
     setImmediate(flushRested, "turn")
   }
+}
+
+/** Flushes when the event loop has polled: peers may have gone while the program was busy. */
+function flushPolled(): void {
+  if (due.poll) return
+  due.poll = true
+  afterPoll(() => flushRested("poll"))
 }
 
 /**

@@ -2,6 +2,7 @@ import { Chunk } from "../codec/chunk.js"
 import { REFERRED_MIN_BYTES } from "../codec/limits.js"
 import type { Packing } from "../codec/packing.js"
 import { clearTimeout, clockMs, setTimeout } from "../codec/runtime.js"
+import { isOutdated } from "../transport/last-poll.js"
 import { throwLater } from "../transport/throw-later.js"
 import type {
   Command,
@@ -526,6 +527,10 @@ export abstract class Outbound implements Flushable {
   #writeWaiting(): void {
     const connection = this.#connection
     if (!connection || connection.blocked) return
+    if (isOutdated()) {
+      this.#flushLater()
+      return
+    }
     const pending = this.#pending
     while (pending !== undefined && pending.length > 0) {
       const item = this.#next(pending)

@@ -10,6 +10,10 @@ export class Pair extends SocketType {
   /** The pipe of the next peer, which connected after this side released the current one: that is read first. */
   #next: Pipe | undefined
 
+  override get decidesNow(): boolean {
+    return !this.#pipe?.outlivesConnection
+  }
+
   attach(pipe: Pipe): void {
     if (this.#pipe?.isReleased && !this.#next) this.#next = pipe
     else if (this.#pipe) pipe.abandon()

@@ -77,6 +77,8 @@ type State = "active" | "finishing" | "abandoned" | "closed"
  * connect() and survives reconnects. How many messages wait in them, send-credit.ts and inbound.ts decide.
  */
 export class Pipe extends Outbound implements MessageSink {
+  /** Whether what is queued waits for the next connection when this one is lost. */
+  outlivesConnection = false
   /** The peer's routing id as a key; undefined until it is known. */
   routingId: string | undefined
   /** The routing id that the peer sent in its handshake. */

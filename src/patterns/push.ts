@@ -9,6 +9,10 @@ export class Push extends SocketType {
   override readonly sendTellsRoom: boolean = true
   readonly #out = new LoadBalancer()
 
+  override get decidesNow(): boolean {
+    return this.#out.decidesNow
+  }
+
   attach(pipe: Pipe): void {
     this.#out.attach(pipe)
     this.events.writable()

@@ -32,6 +32,11 @@ export class RoundRobin {
     this.#pipes.remove(pipe)
   }
 
+  /** Whether there is a choice, or none but a pipe that ends with its connection. */
+  get decidesNow(): boolean {
+    return this.#pipes.length !== 1 || !this.#pipes.at(0).outlivesConnection
+  }
+
   /** The pipe whose turn it is; undefined if none is active. */
   protected get current(): Pipe | undefined {
     return this.#active > 0 ? this.#pipes.at(this.#current) : undefined

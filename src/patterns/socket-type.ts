@@ -52,6 +52,14 @@ export abstract class SocketType implements PipeEvents {
    * send() need not ask first.
    */
   readonly sendTellsRoom: boolean = false
+  /**
+   * Whether the connections decide what becomes of the next message: which peer gets it, or whether there
+   * is one. If not, it waits in a pipe, for as many connections as it takes.
+   */
+  get decidesNow(): boolean {
+    return true
+  }
+
   readonly violation: ((message: Message) => string | undefined) | undefined = undefined
   protected readonly events: SocketTypeEvents
   protected readonly options: TypeOptions

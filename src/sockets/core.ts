@@ -12,6 +12,8 @@ export interface Core {
   readonly operations: {
     send(message: Message, routing: Routing, timeoutMs?: number): Promise<void>
     receive(timeoutMs?: number): Promise<Received>
+    /** Sends the messages that wait for a poll of the event loop. */
+    sendHeld(): void
   }
   readonly endpoints: {
     readonly context: Context | undefined

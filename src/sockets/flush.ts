@@ -9,9 +9,14 @@ import type { Hold } from "./event-loop/hold.js"
  *
  * @throws Error with code EAGAIN after `timeoutMs`; -1 is no limit.
  */
-export function flush(pipes: readonly Pipe[], timeoutMs: number, hold: Hold): Promise<void> {
+export function flush(
+  operations: { afterHeld(callback: () => void): void },
+  endpoints: { readonly sendingPipes: readonly Pipe[] },
+  timeoutMs: number,
+  hold: Hold,
+): Promise<void> {
   return new Promise((resolve, reject) => {
-    let pending = pipes.length
+    let pending = 0
     const over = (settle: () => void) => {
       limit?.clear()
       hold.unref()
@@ -27,8 +32,13 @@ export function flush(pipes: readonly Pipe[], timeoutMs: number, hold: Hold): Pr
     const timeOut = () => over(() => reject(flushTimedOut(timeoutMs)))
     const limit = timeoutMs < 0 ? undefined : new Deadline(timeoutMs, timeOut)
     hold.ref()
-    if (pending === 0) over(resolve)
-    for (const pipe of pipes) pipe.whenFlushed(waiter)
+    operations.afterHeld(() => {
+      if (waiter.isOver) return
+      const pipes = endpoints.sendingPipes
+      pending = pipes.length
+      if (pending === 0) over(resolve)
+      for (const pipe of pipes) pipe.whenFlushed(waiter)
+    })
   })
 }
 

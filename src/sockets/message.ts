@@ -1,5 +1,6 @@
 import { isArrayBuffer, isDataView, isTypedArray } from "node:util/types"
 import { placeOf } from "../codec/fixed-view.js"
+import { REFERRED_MIN_BYTES } from "../codec/limits.js"
 import type { Message } from "../patterns/message.js"
 import type { Refusal, Routing, SocketType } from "../patterns/socket-type.js"
 import { explain } from "../transport/zmq-error.js"
@@ -62,6 +63,11 @@ function view(memory: ArrayBufferLike, offset: number, length: number): Buffer {
 /** Copies a message that will be queued, because the program may reuse its memory meanwhile. */
 export function copyMessage(message: Message): Message {
   return message.map((part) => Buffer.from(part))
+}
+
+/** Copies the small parts of a message that will be sent soon. Large ones stay in the program's memory. */
+export function copySmallParts(message: Message): Message {
+  return message.map((part) => (part.length < REFERRED_MIN_BYTES ? Buffer.from(part) : part))
 }
 
 /** Receives a message and its routing, if it has one. */

@@ -1,14 +1,18 @@
-import { nextTick, queueMicrotask, setImmediate } from "../codec/runtime.js"
+import { partDetached } from "../codec/errors.js"
+import { OPERATIONS_MAX } from "../codec/limits.js"
+import { clockMs, nextTick, queueMicrotask, setImmediate } from "../codec/runtime.js"
 import type { Message } from "../patterns/message.js"
 import type { Refusal, Routing, SocketType, SocketTypeEvents } from "../patterns/socket-type.js"
 import { ONE_WAY, SOCKET_TYPES } from "../patterns/types.js"
 import { Deadline } from "../transport/deadline.js"
+import { afterPoll, isOutdated } from "../transport/last-poll.js"
+import { Queue } from "../transport/queue.js"
 import { shorten, zmqError } from "../transport/zmq-error.js"
 import type { SocketTypeName } from "../zmtp/socket-types.js"
 import { checkFree } from "./blocking.js"
 import type { Hold } from "./event-loop/hold.js"
 import { TurnBudget } from "./event-loop/turn-budget.js"
-import { copyMessage, type Received, receiveFrom } from "./message.js"
+import { copyMessage, copySmallParts, type Received, receiveFrom } from "./message.js"
 import { busyError, refusalError } from "./mistakes.js"
 import type { MixedSocket } from "./mixed-socket.js"
 import { NATIVE_RECEIVE_MS } from "./native-pipe.js"
@@ -17,13 +21,22 @@ import type { SocketState } from "./state.js"
 const RESOLVED = Promise.resolve()
 
 interface PendingSend {
-  message: Message
-  routing: Routing
-  resolve: () => void
-  reject: (error: Error) => void
+  readonly message: Message
+  readonly routing: Routing
+  readonly resolve: () => void
+  readonly reject: (error: Error) => void
   limit: Deadline | undefined
   /** Whether there is room, and the call only waits for a turn of the event loop. */
   isBehind: boolean
+}
+
+/** A message that is sent once the event loop has polled. */
+interface HeldSend extends PendingSend {
+  /** Its size. Large parts are in the program's memory, which may be detached meanwhile. */
+  readonly bytes: number
+  /** Milliseconds that it may wait for room, from `sinceMs` on; -1 is no limit. */
+  readonly timeoutMs: number
+  readonly sinceMs: number
 }
 
 interface PendingReceive {
@@ -54,11 +67,28 @@ export class Operations implements SocketTypeEvents {
   readonly #hold: Hold
   readonly #budget = new TurnBudget()
   #sending: PendingSend | undefined
+  /**
+   * Messages that wait for a poll of the event loop, because what is known of the connections is old, in
+   * the order of their calls. If one finds no room afterwards, it is pending, and the others wait behind it.
+   */
+  readonly #held = new Queue<HeldSend>()
+  /** Callbacks for when no message is held any more. */
+  #heldWaiters: (() => void)[] = []
+  /** Whether the event loop has yet to poll. */
+  #awaitsPoll = false
+  /** Whether any peer is connected. */
+  readonly #isConnected: () => boolean
   #receiving: PendingReceive | undefined
 
-  constructor(typeName: SocketTypeName, state: SocketState, hold: Hold) {
+  constructor(
+    typeName: SocketTypeName,
+    state: SocketState,
+    hold: Hold,
+    isConnected: () => boolean,
+  ) {
     this.#state = state
     this.#hold = hold
+    this.#isConnected = isConnected
     this.type = new SOCKET_TYPES[typeName](this, state.typeOptions)
     this.#isTwoWay = !ONE_WAY.has(typeName)
   }
@@ -97,10 +127,14 @@ export class Operations implements SocketTypeEvents {
     if (!this.#sending?.isBehind) this.writable()
   }
 
-  close(): void {
-    this.endPending()
-    this.mixed?.close()
+  /** Ends the pending calls, and accepts no more. Calls `ended` once no message is held any more. */
+  close(ended: () => void): void {
     this.isClosed = true
+    this.endPending()
+    this.afterHeld(() => {
+      this.mixed?.close()
+      ended()
+    })
   }
 
   // -- Sending ---------------------------------------------------------------------
@@ -144,18 +178,21 @@ export class Operations implements SocketTypeEvents {
     routing: Routing,
     sendTimeoutMs: number = this.#state.sendTimeoutMs,
   ): Promise<void> {
-    if (this.#sending) throw shorten(busyError("send"), this.send)
+    if (this.#sending || this.#held.length > OPERATIONS_MAX)
+      throw shorten(busyError("send"), this.send)
+    if (this.holds || this.#mustPoll) return this.#holdSend(message, routing, sendTimeoutMs)
     const mayWait = sendTimeoutMs !== 0
     if (mayWait && this.#isTwoWay) this.type.hasIn()
     const { sendTellsRoom } = this.type
     // Whether there is no need to ask for room first.
     const isUnasked = mayWait && sendTellsRoom && !this.mixed && message.length > 0
     if (mayWait && !isUnasked && !this.hasOut())
-      return this.#waitToSend(message, routing, sendTimeoutMs)
+      return this.#waitForRoom(message, routing, sendTimeoutMs)
     if (mayWait && !this.#budget.countOperation())
       return this.#waitToSend(message, routing, undefined)
     const refusal = this.#trySend(message, routing)
-    if (isUnasked && refusal !== undefined) return this.#waitToSend(message, routing, sendTimeoutMs)
+    if (refusal === "EAGAIN" && (isUnasked || this.#knowsOldNews))
+      return this.#waitForRoom(message, routing, sendTimeoutMs)
     if (this.#receiving !== undefined) this.readable()
     if (typeof refusal === "string") return this.#rejectSoon(this.#refused(refusal, this.send))
     if (refusal) return refusal.catch((error) => this.#rejectSoon(error))
@@ -176,6 +213,7 @@ export class Operations implements SocketTypeEvents {
 
   /** Sends a message of a proxy, however long that takes. */
   sendForProxy(message: Message, routing: Routing): Promise<void> {
+    if (this.holds || this.#mustPoll) return this.#holdSend(message, routing, -1)
     const refusal = this.#trySend(message, routing)
     if (refusal === "EAGAIN") return this.#sendForProxyLater(message, routing)
     if (typeof refusal === "string")
@@ -200,6 +238,76 @@ export class Operations implements SocketTypeEvents {
     }
   }
 
+  // -- Sending when the event loop has not polled for a while ------------------------
+
+  /** Whether peers may have gone, or read what they were sent, without this side's knowledge. */
+  get #knowsOldNews(): boolean {
+    return isOutdated() && this.#isConnected()
+  }
+
+  /** Whether to hold messages: what becomes of them would be decided on old news. */
+  get #mustPoll(): boolean {
+    return (this.mixed !== undefined || this.type.decidesNow) && this.#knowsOldNews
+  }
+
+  #waitForRoom(message: Message, routing: Routing, timeoutMs: number): Promise<void> {
+    return this.#knowsOldNews
+      ? this.#holdSend(message, routing, timeoutMs)
+      : this.#waitToSend(message, routing, timeoutMs)
+  }
+
+  /** Holds a message until the event loop has polled. Programs that do not await send() may go on sending. */
+  #holdSend(message: Message, routing: Routing, timeoutMs: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#held.push({
+        message: copySmallParts(message),
+        bytes: bytesOf(message),
+        routing,
+        resolve,
+        reject,
+        limit: undefined,
+        isBehind: false,
+        timeoutMs,
+        sinceMs: clockMs(),
+      })
+      if (this.#awaitsPoll || this.#sending) return
+      this.#awaitsPoll = true
+      afterPoll(() => this.sendHeld())
+    })
+  }
+
+  /** Sends the held messages, or makes the first that finds no room the pending one. */
+  sendHeld(): void {
+    this.#awaitsPoll = false
+    if (this.holds && this.#receiving !== undefined) afterPrograms(() => this.#readableAfterSend())
+    for (let next = this.#held.shift(); next; next = this.#held.shift()) {
+      const leftMs =
+        next.timeoutMs < 0 ? -1 : Math.max(0, next.sinceMs + next.timeoutMs - clockMs())
+      if (leftMs !== 0 && !this.isClosed && !this.hasOut()) {
+        this.#setPending(next, leftMs)
+        return
+      }
+      if (bytesOf(next.message) === next.bytes) this.#trySending(next)
+      else next.reject(partDetached(next.bytes))
+    }
+    const waiters = this.#heldWaiters
+    this.#heldWaiters = []
+    for (const notify of waiters) notify()
+  }
+
+  /** Whether messages are held. */
+  get holds(): boolean {
+    return this.#held.length > 0
+  }
+
+  /** Calls back once no message is held any more, but sent or refused. */
+  afterHeld(callback: () => void): void {
+    if (!this.holds) callback()
+    else this.#heldWaiters.push(callback)
+  }
+
+  // -- Sending later -----------------------------------------------------------------
+
   /** Waits until there is room, or for a turn of the event loop if `timeoutMs` is undefined. */
   #waitToSend(message: Message, routing: Routing, timeoutMs: number | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -212,12 +320,16 @@ export class Operations implements SocketTypeEvents {
         limit: undefined,
         isBehind: timeoutMs === undefined,
       }
-      this.#sending = sending
-      this.#hold.ref()
-      if (timeoutMs === undefined) setImmediate(sendNow, this, sending)
-      else if (timeoutMs > 0) this.#limitSending(sending, timeoutMs)
-      this.mixed?.wantOut(true)
+      this.#setPending(sending, timeoutMs)
     })
+  }
+
+  #setPending(sending: PendingSend, timeoutMs: number | undefined): void {
+    this.#sending = sending
+    this.#hold.ref()
+    if (timeoutMs === undefined) setImmediate(sendNow, this, sending)
+    else if (timeoutMs > 0) this.#limitSending(sending, timeoutMs)
+    this.mixed?.wantOut(true)
   }
 
   #limitSending(sending: PendingSend, timeoutMs: number): void {
@@ -231,6 +343,12 @@ export class Operations implements SocketTypeEvents {
     sending.limit?.clear()
     this.#hold.unref()
     this.mixed?.wantOut(false)
+    this.#trySending(sending)
+    if (this.#receiving !== undefined) afterPrograms(() => this.#readableAfterSend())
+    if (!this.#awaitsPoll && (this.holds || this.#heldWaiters.length > 0)) this.sendHeld()
+  }
+
+  #trySending(sending: PendingSend): void {
     try {
       const refusal = this.#trySend(sending.message, sending.routing)
       if (refusal === undefined) sending.resolve()
@@ -239,11 +357,14 @@ export class Operations implements SocketTypeEvents {
     } catch (error) {
       sending.reject(error as Error)
     }
-    if (this.#receiving !== undefined) afterPrograms(() => this.#readableAfterSend())
   }
 
   sendNow(sending: PendingSend): void {
     if (this.#sending !== sending) return
+    if (sending.isBehind && this.#mustPoll) {
+      afterPoll(() => this.sendNow(sending))
+      return
+    }
     sending.isBehind = false
     const { sendTimeoutMs } = this.#state
     // Room that there was before the turn may have gone with its peer.
@@ -260,6 +381,8 @@ export class Operations implements SocketTypeEvents {
   receive(receiveTimeoutMs: number = this.#state.receiveTimeoutMs): Promise<Received> {
     if (this.#receiving) throw shorten(busyError("receive"), this.receive)
     if (this.#isTwoWay && receiveTimeoutMs !== 0) this.type.hasOut()
+    if (receiveTimeoutMs === 0 && !this.hasIn() && (this.holds || this.#knowsOldNews))
+      return this.#waitToReceive(0)
     if (receiveTimeoutMs === 0 || this.hasIn()) {
       if (receiveTimeoutMs === 0 || this.#budget.countOperation()) {
         const message = this.#tryReceive()
@@ -283,6 +406,7 @@ export class Operations implements SocketTypeEvents {
     return message
   }
 
+  /** Waits for a message, or for a turn of the event loop if `timeoutMs` is undefined, or for a poll if it is 0. */
   #waitToReceive(timeoutMs: number | undefined): Promise<Received> {
     return new Promise((resolve, reject) => {
       const receiving: PendingReceive = {
@@ -294,6 +418,7 @@ export class Operations implements SocketTypeEvents {
       this.#receiving = receiving
       this.#hold.ref()
       if (timeoutMs === undefined) setImmediate(receiveNow, this, receiving)
+      else if (timeoutMs === 0) afterPoll(() => this.#finishIfPending(receiving))
       else if (timeoutMs > 0) this.#limitReceiving(receiving, timeoutMs)
       this.mixed?.wantIn(true)
     })
@@ -316,6 +441,10 @@ export class Operations implements SocketTypeEvents {
     if (this.#sending !== undefined) afterPrograms(() => this.#writableAfterReceive())
   }
 
+  #finishIfPending(receiving: PendingReceive): void {
+    if (this.#receiving === receiving) this.#finishReceiving()
+  }
+
   receiveNow(receiving: PendingReceive): void {
     if (this.#receiving !== receiving) return
     receiving.isBehind = false
@@ -325,6 +454,12 @@ export class Operations implements SocketTypeEvents {
       this.#finishReceiving()
     else if (receiveTimeoutMs > 0) this.#limitReceiving(receiving, receiveTimeoutMs)
   }
+}
+
+function bytesOf(message: Message): number {
+  let bytes = 0
+  for (const { length } of message) bytes += length
+  return bytes
 }
 
 function sendNow(operations: Operations, sending: PendingSend): void {

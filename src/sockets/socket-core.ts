@@ -3,6 +3,7 @@ import type { SocketType } from "../patterns/socket-type.js"
 import { explained } from "../transport/zmq-error.js"
 import type { Core } from "./core.js"
 import { EndpointRegistry } from "./endpoints/endpoint-registry.js"
+import { exitsLater } from "./event-loop/exit.js"
 import { Hold } from "./event-loop/hold.js"
 import { flush } from "./flush.js"
 import { Operations } from "./operations.js"
@@ -23,7 +24,8 @@ export class SocketCore implements Core {
   constructor(socket: Socket, state: SocketState) {
     const typeName = SOCKET_TYPE_NAMES[socket.type]
     if (!typeName) throw explained("ENOTSUP", "STREAM sockets do not speak ZMTP")
-    this.operations = new Operations(typeName, state, this.#hold)
+    const isConnected = () => this.endpoints.isConnected
+    this.operations = new Operations(typeName, state, this.#hold, isConnected)
     this.endpoints = new EndpointRegistry(socket, this.type, state, this.#hold)
     this.canSend = "send" in socket
     this.canReceive = "receive" in socket
@@ -58,13 +60,22 @@ export class SocketCore implements Core {
    * @throws Error with code EAGAIN after `timeoutMs`; -1 is no limit.
    */
   flush(timeoutMs: number): Promise<void> {
-    return flush(this.endpoints.sendingPipes, timeoutMs, this.#hold)
+    return flush(this.operations, this.endpoints, timeoutMs, this.#hold)
   }
 
   close(lingerMs: number, ended: () => void): void {
     if (this.isClosed) return
-    this.operations.close()
-    this.endpoints.close(lingerMs, ended)
-    this.type.close()
+    const { context } = this.endpoints
+    const { operations } = this
+    const lingerLeftMs = lingerMs < 0 ? Number.POSITIVE_INFINITY : lingerMs
+    // The process may end before held messages have been sent to the endpoints, which are closed later then.
+    const gone = operations.holds
+      ? exitsLater({ lingerLeftMs, depart: () => operations.sendHeld() }, context)
+      : undefined
+    operations.close(() => {
+      gone?.()
+      this.endpoints.close(lingerMs, ended)
+      this.type.close()
+    })
   }
 }

@@ -398,8 +398,12 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
     return true
   }
 
-  /** The peer closed its sending side, so nobody reads any more. */
+  /** The peer closed its sending side, so nobody reads any more. If nothing is left to write, this side ends at once. */
   ended(): void {
+    if (this.#writer.waiting.bytes === 0) {
+      this.#writer.destroy()
+      return
+    }
     this.#writer.end()
     this.finished()
   }

@@ -4,6 +4,7 @@ import { familyOf, type HostPort } from "./address.js"
 import { Channel } from "./channel.js"
 import { Connection } from "./connection.js"
 import { areDescriptorsUsedUp } from "./descriptors.js"
+import { heard } from "./last-poll.js"
 import { listenTcp, serverOptions, setConnectedOptions } from "./tcp.js"
 import type { TcpOptions } from "./tcp-options.js"
 import type { ConnectionEvent, ConnectionOptions, OnEvent, PeerListener } from "./transport.js"
@@ -49,6 +50,7 @@ export class Listener implements PeerListener {
   }
 
   #accept(socket: Socket): void {
+    heard()
     if (!this.#admits(socket.remoteAddress)) {
       socket.destroy()
       this.#emit({ type: "acceptFailed", error: refused() })

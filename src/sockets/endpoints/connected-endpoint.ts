@@ -34,6 +34,7 @@ export class ConnectedEndpoint extends Endpoint {
   dial(routingId: string | undefined): void {
     if (!this.settings.immediate) {
       this.#pipe = this.newPipe()
+      this.#pipe.outlivesConnection = true
       this.#pipe.routingId = routingId
       this.host.added(this.#pipe)
       this.host.type.attach(this.#pipe)

@@ -64,6 +64,13 @@ export class EndpointRegistry implements EndpointHost {
     return [...this.#endpoints.values()].flat()
   }
 
+  /** Whether any peer is connected. */
+  get isConnected(): boolean {
+    for (const endpoints of this.#endpoints.values())
+      for (const { pipes } of endpoints) if (pipes.size > 0) return true
+    return false
+  }
+
   /** The pipes that may have messages to send, including those of released endpoints. */
   get sendingPipes(): Pipe[] {
     return [...this.open, ...this.#leaving].flatMap((endpoint) => [...endpoint.sendingPipes])

@@ -102,6 +102,7 @@ function closeCores(): void {
 
 /** Writes the sent messages within `linger`, because the process is exiting. */
 function depart(): void {
+  for (const { core } of watched) core?.operations.sendHeld()
   flushAll()
   const departure = new BlockingDeparture()
   let limitMs = 0

@@ -1,0 +1,22 @@
+/**
+ * In unit tests, this stands in for src/transport/last-poll.ts: the event loop has always just polled, unless a
+ * test says that it has not. Most of what they test is called without an event loop.
+ */
+
+/** What a test sets, and the callbacks that wait for a poll. */
+export const loop: { isBusy: boolean; waiting: (() => void)[] } = { isBusy: false, waiting: [] }
+
+/** Lets the event loop poll. */
+export function poll(): void {
+  loop.isBusy = false
+  const { waiting } = loop
+  loop.waiting = []
+  for (const callback of waiting) callback()
+}
+
+export const heard = (): void => {}
+export const isOutdated = (): boolean => loop.isBusy
+
+export function afterPoll(callback: () => void): void {
+  loop.waiting.push(callback)
+}
