@@ -25,12 +25,16 @@ const WATCHED_TURNS = 100
 interface Waiting {
   readonly callback: () => void
   readonly sinceMs: number
+  /** The number of the first `check()` before which the event loop has polled for certain. */
+  readonly polledBy: number
 }
 
 /** The event loop has polled after this time. */
 let polledMs = Number.NEGATIVE_INFINITY
 /** The time of the last `check()`, while turns are watched. */
 let checkedMs = Number.NEGATIVE_INFINITY
+/** Number of calls of `check()` so far. */
+let checks = 0
 /** Number of events of connections, and how many there were at the last `check()`. */
 let news = 0
 let newsBefore = 0
@@ -39,9 +43,26 @@ let immediate: NodeJS.Immediate | undefined
 /** The callbacks that wait for a poll, in order. */
 let waiting: Waiting[] = []
 
+/** The connections that began while callbacks waited, and whose handshake is not over. */
+const beginning = new Set<object>()
+
 /** Records that something happened to a connection: bytes, its beginning, its end. */
 export function heard(): void {
   news++
+}
+
+/**
+ * Records that a peer has connected. It may have come back in place of one that is gone, so decisions that
+ * wait also wait for its handshake.
+ */
+export function handshakeBegan(connection: object): void {
+  heard()
+  if (waiting.length > 0) beginning.add(connection)
+}
+
+/** The handshake has succeeded, or the connection has ended. */
+export function handshakeEnded(connection: object): void {
+  beginning.delete(connection)
 }
 
 /** Returns whether the event loop has not polled for some milliseconds, so that decisions have to wait. */
@@ -52,7 +73,7 @@ export function isOutdated(nowMs: number = clockMs()): boolean {
 
 /** Calls back once the event loop has polled, and the news of that poll were handled. In order. */
 export function afterPoll(callback: () => void): void {
-  waiting.push({ callback, sinceMs: clockMs() })
+  waiting.push({ callback, sinceMs: clockMs(), polledBy: checks + 2 })
   watch()
   immediate?.ref()
 }
@@ -64,14 +85,16 @@ function watch(): void {
 
 /** Runs after each poll. */
 function check(): void {
+  checks++
   polledMs = checkedMs
   checkedMs = clockMs()
   const hasNews = news !== newsBefore
   newsBefore = news
   immediate = undefined
-  const ready = waiting.filter(({ sinceMs }) => isOver(sinceMs, hasNews))
+  const ready = waiting.filter((one) => isOver(one, hasNews))
   if (ready.length > 0) {
     waiting = waiting.slice(ready.length)
+    if (waiting.length === 0) beginning.clear()
     // Nothing newer can be known, however long other callbacks took in this turn.
     polledMs = checkedMs
   }
@@ -82,7 +105,8 @@ function check(): void {
   for (const { callback } of ready) callback()
 }
 
-/** Returns whether the event loop has polled since a time, and no more news are to be expected. */
-function isOver(sinceMs: number, hasNews: boolean): boolean {
-  return polledMs >= sinceMs && !(hasNews && checkedMs - sinceMs < MORE_NEWS_MS)
+/** Returns whether the event loop has polled since somebody waits, and no more news are to be expected. */
+function isOver({ sinceMs, polledBy }: Waiting, hasNews: boolean): boolean {
+  if (checks < polledBy) return false
+  return (!hasNews && beginning.size === 0) || checkedMs - sinceMs >= MORE_NEWS_MS
 }

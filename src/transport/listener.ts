@@ -4,7 +4,7 @@ import { familyOf, type HostPort } from "./address.js"
 import { Channel } from "./channel.js"
 import { Connection } from "./connection.js"
 import { areDescriptorsUsedUp } from "./descriptors.js"
-import { heard } from "./last-poll.js"
+import { handshakeBegan, handshakeEnded } from "./last-poll.js"
 import { listenTcp, serverOptions, setConnectedOptions } from "./tcp.js"
 import type { TcpOptions } from "./tcp-options.js"
 import type { ConnectionEvent, ConnectionOptions, OnEvent, PeerListener } from "./transport.js"
@@ -50,7 +50,6 @@ export class Listener implements PeerListener {
   }
 
   #accept(socket: Socket): void {
-    heard()
     if (!this.#admits(socket.remoteAddress)) {
       socket.destroy()
       this.#emit({ type: "acceptFailed", error: refused() })
@@ -59,6 +58,7 @@ export class Listener implements PeerListener {
     setConnectedOptions(socket, this.#tcp)
     const connection = this.#connect(Channel.adopt(socket))
     if (!connection) return
+    handshakeBegan(connection)
     this.connections.add(connection)
     this.#halfOpen.add(connection)
     this.#emit({ type: "opened", connection })
@@ -92,7 +92,10 @@ export class Listener implements PeerListener {
   readonly #onConnectionEvent = (event: ConnectionEvent<Connection>): void => {
     const { type, connection } = event
     if (type === "closed") this.connections.delete(connection)
-    if (type === "closed" || type === "ready") this.#halfOpen.delete(connection)
+    if (type === "closed" || type === "ready") {
+      this.#halfOpen.delete(connection)
+      handshakeEnded(connection)
+    }
     this.#emit(event)
   }
 }

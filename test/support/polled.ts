@@ -15,6 +15,8 @@ export function poll(): void {
 }
 
 export const heard = (): void => {}
+export const handshakeBegan = heard
+export const handshakeEnded = heard
 export const isOutdated = (): boolean => loop.isBusy
 
 export function afterPoll(callback: () => void): void {

@@ -11,6 +11,7 @@ import {
 } from "../../../src/patterns/flusher.js"
 import { Pair } from "../../../src/patterns/pair.js"
 import { Pub } from "../../../src/patterns/pub.js"
+import { loop, poll } from "../../support/busy-loop.js"
 import { Bench, FakeSharing } from "../../support/pipes.js"
 
 describe("a rest", () => {
@@ -126,6 +127,30 @@ describe("with a clock of the test's", () => {
     expect(queue.flushes).toEqual([])
     await burst()
     expect(queue.flushes).toEqual([0])
+  })
+
+  test("a burst on a busy event loop is written once that has polled, and no more than once", async () => {
+    loop.isBusy = true
+    const queue = new Queue(1)
+    queue.send()
+    await burst()
+    await turn()
+    pollSoon()
+    await burst()
+    expect(queue.flushes).toEqual([])
+    poll()
+    await burst()
+    expect(queue.flushes).toEqual([0])
+    expect(loop.waiting).toEqual([])
+  })
+
+  test("as the process exits, nothing waits for a poll", () => {
+    loop.isBusy = true
+    const queue = new Queue(1)
+    queue.send()
+    flushAll()
+    expect(queue.flushes).toEqual([0])
+    loop.isBusy = false
   })
 
   test("messages sent during a rest are written together after it, even if nothing more is sent", async () => {
