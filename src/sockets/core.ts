@@ -18,7 +18,7 @@ export interface Core {
   readonly endpoints: {
     readonly context: Context | undefined
     /** The endpoints that were not released. */
-    readonly open: Iterable<{ depart(departure: Departure): void }>
+    readonly open: Iterable<{ noticeEnds(): void; depart(departure: Departure): void }>
   }
   optionChanged(): void
   changeHighWaterMarks(socket: Socket): void

@@ -68,10 +68,12 @@ export class SocketCore implements Core {
     const { context } = this.endpoints
     const { operations } = this
     const lingerLeftMs = lingerMs < 0 ? Number.POSITIVE_INFINITY : lingerMs
-    // The process may end before held messages have been sent to the endpoints, which are closed later then.
-    const gone = operations.holds
-      ? exitsLater({ lingerLeftMs, depart: () => operations.sendHeld() }, context)
-      : undefined
+    // The process may end before held messages have been sent to the endpoints, which are closed then.
+    const noticeEnds = () => {
+      for (const endpoint of this.endpoints.open) endpoint.noticeEnds()
+    }
+    const leaving = { lingerLeftMs, noticeEnds, depart: () => operations.sendHeld() }
+    const gone = operations.holds ? exitsLater(leaving, context) : undefined
     operations.close(() => {
       gone?.()
       this.endpoints.close(lingerMs, ended)

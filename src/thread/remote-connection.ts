@@ -189,12 +189,12 @@ export class RemoteConnection implements PeerConnection, Sharing, ReadConnection
     this.#flushes.shift()?.()
   }
 
-  get hasEndedThere(): boolean {
+  get hasPeerEnded(): boolean {
     return this.#state.hasEnded
   }
 
   depart(departure: Departure): boolean {
-    if (this.#closed || this.hasEndedThere) return false
+    if (this.#closed || this.hasPeerEnded) return false
     departure.addThread(this.#thread)
     return !this.isEnded
   }

@@ -207,6 +207,10 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
     this.#writer.flush(done)
   }
 
+  get hasPeerEnded(): boolean {
+    return this.#writer.hasPeerEnded
+  }
+
   depart(departure: Departure): boolean {
     return this.#writer.depart(departure)
   }

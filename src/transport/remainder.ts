@@ -39,6 +39,20 @@ export function descriptorOf(socket: Socket): number | undefined {
   return isKnown && fd !== undefined && fd >= 0 ? fd : undefined
 }
 
+/**
+ * Returns whether the peer has ended the connection, which the event loop has not learned before it stopped.
+ * Bytes received before the end are lost: nobody reads them any more.
+ */
+export function hasEnded(descriptor: number): boolean {
+  readBuffer ??= new Uint8Array(READ_BYTES)
+  try {
+    for (let i = 0; i < READS_MAX; i++) if (readSync(descriptor, readBuffer) === 0) return true
+    return false
+  } catch (error) {
+    return !PASSING.has((error as NodeJS.ErrnoException).code)
+  }
+}
+
 /** The last bytes written to a socket, which the system has not accepted yet. */
 export class Remainder {
   readonly #descriptor: number

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net"
 import { Chunk } from "../codec/chunk.js"
 import { watched } from "./callers-memory.js"
-import { descriptorOf, Remainder, untakenBytes } from "./remainder.js"
+import { descriptorOf, hasEnded, Remainder, untakenBytes } from "./remainder.js"
 import type { Departing, Departure, Waiting } from "./transport.js"
 
 /** The shared value of writers that are not writing anything. */
@@ -162,6 +162,12 @@ export class SocketWriter implements Departing {
   }
 
   // -- The exit of the process -----------------------------------------------------
+
+  /** Whether the peer has ended the connection, as far as that can be known after the event loop has stopped. */
+  get hasPeerEnded(): boolean {
+    const descriptor = descriptorOf(this.#socket)
+    return descriptor !== undefined && hasEnded(descriptor)
+  }
 
   depart(departure: Departure): boolean {
     if (descriptorOf(this.#socket) === undefined) return false

@@ -204,8 +204,6 @@ export interface Sharing {
    * called once there are none.
    */
   awaitPendingWrites(): boolean
-  /** Whether the connection has ended on its thread, of which no event may have told yet. */
-  readonly hasEndedThere: boolean
   /** Takes back such chunks, which another connection can write. Call it once the connection has ended. */
   takePendingWrites(): PendingWrite[]
 }
@@ -276,6 +274,8 @@ export interface PeerConnection {
   resume(): void
   /** Calls `done` when the system has accepted all that was written so far, or the connection has ended. */
   flush(done: () => void): void
+  /** After the event loop has stopped: whether the peer has ended the connection. Received bytes are lost. */
+  readonly hasPeerEnded: boolean
   /**
    * Joins a departure, so that written messages are still sent after the event loop has stopped.
    * Returns whether more may be written, even if `blocked` is set.

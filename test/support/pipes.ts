@@ -83,7 +83,6 @@ export class PlainSender implements MessageEncoder {
 export class FakeSharing implements Sharing {
   threadMs = 0
   hasPendingWrites = false
-  hasEndedThere = false
   /** The receive marks that were set. */
   readonly marks: number[] = []
 

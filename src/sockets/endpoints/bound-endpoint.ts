@@ -92,11 +92,13 @@ export class BoundEndpoint extends Endpoint {
     const pipe = this.pipes.get(connection)
     this.pipes.delete(connection)
     this.tellClosed(connection, ending)
-    if (pipe) {
-      pipe.close()
-      this.host.removed(pipe)
-      this.host.lz4.pipeRemoved(pipe)
-    }
+    if (pipe) this.lost(pipe)
     this.checkReleased()
+  }
+
+  protected lost(pipe: Pipe): void {
+    pipe.close()
+    this.host.removed(pipe)
+    this.host.lz4.pipeRemoved(pipe)
   }
 }

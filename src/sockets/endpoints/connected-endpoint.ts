@@ -86,8 +86,7 @@ export class ConnectedEndpoint extends Endpoint {
         return
       }
       // Its thread may have a new connection already, which will write what this one has not.
-      const { sharing } = connection
-      if (sharing?.hasEndedThere) pipe.detach(sharing.takePendingWrites())
+      if (connection.hasPeerEnded) this.lost(pipe, connection)
     }
     // The ZAP handler cannot run, as the event loop has stopped.
     const frames = this.settings.authenticates ? [] : pipe.takeFrames()
@@ -130,13 +129,17 @@ export class ConnectedEndpoint extends Endpoint {
   protected closed(connection: PeerConnection, ending: Ending): void {
     this.pipes.delete(connection)
     this.tellClosed(connection, ending)
-    if (this.#pipe && this.settings.immediate && !this.isReleased) {
-      this.#pipe.close()
-      this.host.removed(this.#pipe)
-      this.host.lz4.pipeRemoved(this.#pipe)
-      this.#pipe = undefined
-    } else this.#pipe?.detach(connection.sharing?.takePendingWrites() ?? [])
+    if (this.#pipe) this.lost(this.#pipe, connection)
     this.checkReleased()
+  }
+
+  protected lost(pipe: Pipe, connection: PeerConnection): void {
+    if (this.settings.immediate && !this.isReleased) {
+      pipe.close()
+      this.host.removed(pipe)
+      this.host.lz4.pipeRemoved(pipe)
+      this.#pipe = undefined
+    } else pipe.detach(connection.sharing?.takePendingWrites() ?? [])
   }
 
   protected override gaveUp(isWrongPeer: boolean): void {

@@ -125,6 +125,18 @@ export abstract class Endpoint implements Source {
   /** The pipes that messages can be sent to. */
   abstract readonly sendingPipes: Iterable<Pipe>
 
+  /** Gives up connections that peers have ended without the event loop's knowledge, because it has stopped. */
+  noticeEnds(): void {
+    for (const [connection, pipe] of this.pipes)
+      if (connection.hasPeerEnded) {
+        this.pipes.delete(connection)
+        this.lost(pipe, connection)
+      }
+  }
+
+  /** The connection of a pipe is lost. */
+  protected abstract lost(pipe: Pipe, connection: PeerConnection): void
+
   /** Writes the sent messages after the event loop has stopped. */
   abstract depart(departure: Departure): void
 

@@ -20,6 +20,7 @@ const WARNING_MS = 500
 /** An endpoint that was released. */
 interface Leaving {
   readonly lingerLeftMs: number
+  noticeEnds(): void
   depart(departure: Departure): void
 }
 
@@ -102,7 +103,12 @@ function closeCores(): void {
 
 /** Writes the sent messages within `linger`, because the process is exiting. */
 function depart(): void {
-  for (const { core } of watched) core?.operations.sendHeld()
+  for (const { core } of watched)
+    if (core) {
+      for (const endpoint of core.endpoints.open) endpoint.noticeEnds()
+      core.operations.sendHeld()
+    }
+  for (const { endpoint } of leaving) endpoint.noticeEnds()
   flushAll()
   const departure = new BlockingDeparture()
   let limitMs = 0
