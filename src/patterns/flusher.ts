@@ -84,17 +84,19 @@ export function pollSoon(): void {
 
 /** Flushes every scheduled queue at once, because the process is about to exit. */
 export function flushAll(): void {
-  flushThose(Number.POSITIVE_INFINITY)
+  flushThose(Number.POSITIVE_INFINITY, clockMs())
 }
 
 /** Flushes the queues whose rest is over, and keeps the process alive until the others are flushed. */
 function flushRested(at: keyof typeof due): void {
   due[at] = false
-  if (waiting.length > 0 && isOutdated()) {
+  if (waiting.length === 0) return
+  const nowMs = clockMs()
+  if (isOutdated(nowMs)) {
     flushPolled()
     return
   }
-  const restMs = flushThose(0)
+  const restMs = flushThose(0, nowMs)
   if (restMs >= TIMER_MS && !due.timer) {
     due.timer = true
     setTimeout(flushRested, TIMER_MS, "timer")
@@ -115,11 +117,11 @@ function flushPolled(): void {
  * Flushes the queues with at most `maxMs` of rest remaining. Returns the shortest rest of the others, or
  * 0 if there are none.
  */
-function flushThose(maxMs: number): number {
+function flushThose(maxMs: number, nowMs: number): number {
   const flushables = waiting
   waiting = []
   let shortestMs = 0
-  const moment = { nowMs: clockMs(), idleMs: idleTimeMs() }
+  const moment = { nowMs, idleMs: idleTimeMs() }
   for (let i = 0; i < flushables.length; i++) {
     const flushable = flushables[i] as Flushable
     const restMs = flushable.isUrgent ? 0 : flushable.rest.remainingMs(moment)

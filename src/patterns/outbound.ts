@@ -512,11 +512,21 @@ export abstract class Outbound implements Flushable {
     this.#checkFlushes()
   }
 
+  /** Does the same, or schedules it if it is not known whether the peer is still there. */
+  protected flushOrWait(): void {
+    if (isOutdated()) this.#flushLater()
+    else this.flush()
+  }
+
   /**
    * Does the same for a caller that is iterating its pipes: `writeActivated` is deferred to the end
    * of the burst.
    */
   #flushNow(): void {
+    if (isOutdated()) {
+      this.#flushLater()
+      return
+    }
     this.#writeWaiting()
     this.#checkFlushes()
     if (!this.isUrgent) return
@@ -527,10 +537,6 @@ export abstract class Outbound implements Flushable {
   #writeWaiting(): void {
     const connection = this.#connection
     if (!connection || connection.blocked) return
-    if (isOutdated()) {
-      this.#flushLater()
-      return
-    }
     const pending = this.#pending
     while (pending !== undefined && pending.length > 0) {
       const item = this.#next(pending)
@@ -604,7 +610,7 @@ export abstract class Outbound implements Flushable {
   whenFlushed(waiter: FlushWaiter): void {
     this.shared?.seal()
     this.#flushes.add(waiter)
-    this.flush()
+    this.flushOrWait()
     if (this.isAwaited) this.#connection?.waitToSend?.()
   }
 

@@ -194,7 +194,7 @@ export class Pipe extends Outbound implements MessageSink {
     this.#end("finishing", keepsReceived)
     // The peer may send more before it reads the queued messages, so reading must not stop.
     this.#inbound.removeLimits()
-    this.flush()
+    this.flushOrWait()
     this.emptied()
   }
 

@@ -5,7 +5,7 @@ import { threadError } from "../codec/errors.js"
 import { embeddedModule } from "../codec/module.js"
 import { nextTick, setTimeout } from "../codec/runtime.js"
 import type { Slab } from "../codec/slabs.js"
-import { heard } from "../transport/last-poll.js"
+import { polled } from "../transport/last-poll.js"
 import { throwLater } from "../transport/throw-later.js"
 import { framer } from "./framer.js"
 import { inheritedFlags } from "./inherited-flags.js"
@@ -225,7 +225,7 @@ export class Thread implements SocketOperations {
   // -- Messages from the worker ----------------------------------------------------
 
   #read(message: MessageFromWorker): void {
-    heard()
+    polled()
     readFromWorker(message, this)
     if (this.#readBytes >= FREE_BYTES) this.#post()
   }

@@ -6,21 +6,22 @@
  * that (which peer is next, whether there is room, whether to write) would be decided on old news, and
  * messages would go to peers that are gone. libzmq's threads have no such pauses.
  *
- * An unreferenced immediate notes the time after each poll while there is traffic. Before an immediate
- * runs, the event loop may not have polled since whatever happened last, but it has polled since the
- * immediate before that.
+ * Immediates run after a poll. Before one runs, the event loop may not have polled since whatever happened
+ * last, but it has since the immediate before. So two in turn note the time every millisecond while
+ * there is traffic. They do not keep the process alive.
  */
 import { clockMs, setImmediate } from "../codec/runtime.js"
 
 /** Milliseconds without a poll after which decisions about connections wait for one. */
-const OLD_MS = 4
+const OLD_MS = 5
+/** Milliseconds after which the time is noted again, and the number of turns in which it is. */
+const NOTED_MS = 1
+const NOTED_TURNS = 2
 /**
  * After a poll with news, the next one may bring more: the end of a stream follows its last bytes, and the
  * end of a connection follows that. Decisions wait for more news for so many milliseconds.
  */
 const MORE_NEWS_MS = 10
-/** Turns of the event loop without a decision after which they are no longer watched. */
-const WATCHED_TURNS = 100
 
 interface Waiting {
   readonly callback: () => void
@@ -31,13 +32,14 @@ interface Waiting {
 
 /** The event loop has polled after this time. */
 let polledMs = Number.NEGATIVE_INFINITY
-/** The time of the last `check()`, while turns are watched. */
+/** The time of the last `check()`. */
 let checkedMs = Number.NEGATIVE_INFINITY
 /** Number of calls of `check()` so far. */
 let checks = 0
 /** Number of events of connections, and how many there were at the last `check()`. */
 let news = 0
 let newsBefore = 0
+/** Number of turns in which the time is still to be noted. */
 let turnsLeft = 0
 let immediate: NodeJS.Immediate | undefined
 /** The callbacks that wait for a poll, in order. */
@@ -46,9 +48,15 @@ let waiting: Waiting[] = []
 /** The connections that began while callbacks waited, and whose handshake is not over. */
 const beginning = new Set<object>()
 
-/** Records that something happened to a connection: bytes, its beginning, its end. */
+/** Records that something happened to a connection. */
 export function heard(): void {
   news++
+}
+
+/** Records that bytes were read, in a poll. */
+export function polled(): void {
+  news++
+  polledMs = checkedMs
 }
 
 /**
@@ -67,41 +75,43 @@ export function handshakeEnded(connection: object): void {
 
 /** Returns whether the event loop has not polled for some milliseconds, so that decisions have to wait. */
 export function isOutdated(nowMs: number = clockMs()): boolean {
-  watch()
+  if (nowMs - checkedMs > NOTED_MS) note()
   return nowMs - polledMs > OLD_MS
 }
 
 /** Calls back once the event loop has polled, and the news of that poll were handled. In order. */
 export function afterPoll(callback: () => void): void {
+  if (waiting.length === 0) newsBefore = news
   waiting.push({ callback, sinceMs: clockMs(), polledBy: checks + 2 })
-  watch()
+  note()
   immediate?.ref()
 }
 
-function watch(): void {
-  turnsLeft = WATCHED_TURNS
+function note(): void {
+  turnsLeft = NOTED_TURNS
   immediate ??= setImmediate(check).unref()
 }
 
-/** Runs after each poll. */
+/** Runs after a poll. */
 function check(): void {
   checks++
   polledMs = checkedMs
   checkedMs = clockMs()
+  immediate = --turnsLeft > 0 || waiting.length > 0 ? setImmediate(check) : undefined
+  if (waiting.length > 0) callBack()
+  if (waiting.length === 0) immediate?.unref()
+}
+
+/** Calls those back that have waited long enough. */
+function callBack(): void {
   const hasNews = news !== newsBefore
   newsBefore = news
-  immediate = undefined
   const ready = waiting.filter((one) => isOver(one, hasNews))
-  if (ready.length > 0) {
-    waiting = waiting.slice(ready.length)
-    if (waiting.length === 0) beginning.clear()
-    // Nothing newer can be known, however long other callbacks took in this turn.
-    polledMs = checkedMs
-  }
-  if (waiting.length > 0 || --turnsLeft > 0) {
-    immediate = setImmediate(check)
-    if (waiting.length === 0) immediate.unref()
-  } else checkedMs = Number.NEGATIVE_INFINITY
+  if (ready.length === 0) return
+  waiting = waiting.slice(ready.length)
+  if (waiting.length === 0) beginning.clear()
+  // Nothing newer can be known, however long other callbacks took in this turn.
+  polledMs = checkedMs
   for (const { callback } of ready) callback()
 }
 

@@ -15,6 +15,7 @@ export function poll(): void {
 }
 
 export const heard = (): void => {}
+export const polled = heard
 export const handshakeBegan = heard
 export const handshakeEnded = heard
 export const isOutdated = (): boolean => loop.isBusy
