@@ -60,6 +60,8 @@ export class SocketState {
   sendTimeoutMs = -1
   receiveTimeoutMs = -1
   conflate = false
+  /** Whether the program has set the option, perhaps to its default. */
+  setsBacklog = false
   routingId: Buffer | undefined
   connectRoutingId: Buffer | undefined
   readonly acceptFilters: string[] = []
@@ -132,6 +134,7 @@ export class SocketState {
   setNumber(option: number, value: number, socket: Socket): void {
     if (option === OPTION.sendTimeout) this.sendTimeoutMs = value
     else if (option === OPTION.receiveTimeout) this.receiveTimeoutMs = value
+    else if (option === OPTION.backlog) this.setsBacklog = true
     else if (option === OPTION.linger) {
       if (this.core) this.core.lingerMs = value
     } else if (option === OPTION.sendHighWaterMark || option === OPTION.receiveHighWaterMark)
