@@ -20,6 +20,7 @@ const WARNING_MS = 500
 /** An endpoint that was released. */
 interface Leaving {
   readonly lingerLeftMs: number
+  readonly hasUnsent: boolean
   depart(departure: Departure): void
 }
 
@@ -125,9 +126,9 @@ function depart(): void {
 }
 
 function warnOfLeaving(): void {
-  // Endpoints whose `linger` is over only wait for their threads.
+  // The others wait for their threads, or for a peer that may be sending.
   for (const { endpoint, context } of leaving)
-    if (endpoint.lingerLeftMs > 0) {
+    if (endpoint.hasUnsent) {
       warn(context)
       return
     }
