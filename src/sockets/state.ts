@@ -1,6 +1,7 @@
 import { AsyncResource } from "node:async_hooks"
 import type { Socket } from "zeromq"
 import type { TypeOptions } from "../patterns/socket-type.js"
+import { warn } from "../transport/diagnosis.js"
 import type { Core } from "./core.js"
 import { CurveKeys } from "./curve-keys.js"
 import type { EarlyOperations } from "./early-operations.js"
@@ -173,7 +174,7 @@ export class SocketState {
     if (TAKE_EFFECT_AT_ONCE.has(option) || this.nativeEndpoints > 0) return
     // While zeromq.js itself blocks the socket, it warns too.
     if (this.blocked === "own" || this.endpointCount !== 0)
-      process.emitWarning("Socket option will not take effect until next connect/bind.")
+      warn("Socket option will not take effect until next connect/bind.")
   }
 
   #subscribe(subscribe: boolean, topic: Buffer): void {

@@ -8,6 +8,7 @@
 import type { Context, Socket } from "zeromq"
 import { setImmediate, setTimeout } from "../../codec/runtime.js"
 import { flushAll } from "../../patterns/flusher.js"
+import { print } from "../../transport/diagnosis.js"
 import type { Departure } from "../../transport/transport.js"
 import type { SocketState } from "../state.js"
 import { forgetExit, listenForExit } from "./exit-listeners.js"
@@ -137,7 +138,7 @@ function warnOfLeaving(): void {
 /** Prints zeromq.js's warning. Like zeromq.js, it cannot use process.emitWarning this late. */
 function warn(context: Context | undefined): void {
   const advice = context?.blocky ? " Set 'context.blocky = false' to change this behaviour." : ""
-  process.stderr.write(
+  print(
     `(node:${process.pid}) WARNING: Waiting for queued ZeroMQ messages to be delivered.${advice}\n`,
   )
 }
