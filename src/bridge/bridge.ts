@@ -21,7 +21,7 @@ import {
   resolveHost,
   serverOptions,
 } from "../transport/tcp.js"
-import type { TcpOptions } from "../transport/tcp-options.js"
+import { BACKLOG, type TcpOptions } from "../transport/tcp-options.js"
 import type { ConnectionCounts } from "../transport/transport.js"
 import { mistake, zmqError } from "../transport/zmq-error.js"
 import { type BridgeCurve, CurveEnd } from "./curve-end.js"
@@ -30,7 +30,7 @@ import { Link } from "./link.js"
 import { LinkTraining } from "./link-training.js"
 import type { MessageLimits } from "./message-limits.js"
 
-/** libzmq's defaults. Dialling may take as long as libzmq gives a handshake: the peer waits no longer. */
+/** libzmq's defaults, but for `backlog`. Dialling may take as long as libzmq gives a handshake: the peer waits no longer. */
 const TCP: TcpOptions = {
   keepAlive: undefined,
   keepAliveDelayMs: 0,
@@ -39,7 +39,7 @@ const TCP: TcpOptions = {
   typeOfService: 0,
   ipv6: true,
   acceptFilters: [],
-  backlog: 100,
+  backlog: BACKLOG,
   connectTimeoutMs: 30_000,
   reconnectMs: 0,
   reconnectMaxMs: 0,

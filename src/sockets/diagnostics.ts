@@ -7,6 +7,7 @@ import { debuglog } from "node:util"
 import type { ProtocolError } from "../codec/errors.js"
 import type { Lz4Level } from "../codec/options.js"
 import type { Traffic } from "../codec/traffic.js"
+import { print } from "../transport/diagnosis.js"
 import type { Statistics } from "./statistics.js"
 
 /** The properties of the messages on all channels. */
@@ -105,7 +106,8 @@ export class Topic<M extends DiagnosticsMessage> {
 
   publish(message: M): void {
     this.channel.publish(message)
-    if (debug.enabled) debug("%s", this.line(message))
+    // debuglog() itself prints so that an error ends the process.
+    if (debug.enabled) print(`ZEROMQ-LZ4 ${process.pid}: ${this.line(message)}\n`)
   }
 
   /** Returns the line that is printed for a message. */

@@ -72,7 +72,8 @@ export class SocketCore implements Core {
     const noticeEnds = () => {
       for (const endpoint of this.endpoints.open) endpoint.noticeEnds()
     }
-    const leaving = { lingerLeftMs, noticeEnds, depart: () => operations.sendHeld() }
+    const depart = () => operations.sendHeld()
+    const leaving = { lingerLeftMs, hasUnsent: true, noticeEnds, depart }
     const gone = operations.holds ? exitsLater(leaving, context) : undefined
     operations.close(() => {
       gone?.()

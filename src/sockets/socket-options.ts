@@ -2,7 +2,7 @@ import type { Socket } from "zeromq"
 import type { PipeOptions } from "../patterns/pipe.js"
 import type { HeartbeatOptions } from "../transport/heartbeat.js"
 import { setsKeepAliveProbes, setsTypeOfService } from "../transport/tcp.js"
-import type { TcpOptions } from "../transport/tcp-options.js"
+import { BACKLOG, type TcpOptions } from "../transport/tcp-options.js"
 import { mistake } from "../transport/zmq-error.js"
 import type { HandshakeSettings } from "../zmtp/mechanism.js"
 import type { SocketTypeName } from "../zmtp/socket-types.js"
@@ -56,7 +56,7 @@ const CONFLATING: ReadonlySet<SocketTypeName> = new Set(["PUB", "SUB", "DEALER",
  */
 export function readTcpOptions(
   socket: Socket,
-  { acceptFilters }: SocketState,
+  { acceptFilters, setsBacklog }: SocketState,
   endpoint: string,
 ): TcpOptions {
   for (const [name, defaultValue] of Object.entries(REFUSED)) {
@@ -81,7 +81,7 @@ export function readTcpOptions(
     typeOfService: socket.typeOfService & 0xff, // the system takes the lowest byte
     ipv6: socket.ipv6,
     acceptFilters: [...acceptFilters],
-    backlog: socket.backlog,
+    backlog: setsBacklog ? socket.backlog : BACKLOG,
     connectTimeoutMs: socket.connectTimeout,
     reconnectMs: socket.reconnectInterval,
     reconnectMaxMs: socket.reconnectMaxInterval,

@@ -1,6 +1,7 @@
 import { AsyncResource } from "node:async_hooks"
 import type { Socket } from "zeromq"
 import type { TypeOptions } from "../patterns/socket-type.js"
+import { warn } from "../transport/diagnosis.js"
 import type { Core } from "./core.js"
 import { CurveKeys } from "./curve-keys.js"
 import type { EarlyOperations } from "./early-operations.js"
@@ -60,6 +61,8 @@ export class SocketState {
   sendTimeoutMs = -1
   receiveTimeoutMs = -1
   conflate = false
+  /** Whether the program has set the option, perhaps to its default. */
+  setsBacklog = false
   routingId: Buffer | undefined
   connectRoutingId: Buffer | undefined
   readonly acceptFilters: string[] = []
@@ -132,6 +135,7 @@ export class SocketState {
   setNumber(option: number, value: number, socket: Socket): void {
     if (option === OPTION.sendTimeout) this.sendTimeoutMs = value
     else if (option === OPTION.receiveTimeout) this.receiveTimeoutMs = value
+    else if (option === OPTION.backlog) this.setsBacklog = true
     else if (option === OPTION.linger) {
       if (this.core) this.core.lingerMs = value
     } else if (option === OPTION.sendHighWaterMark || option === OPTION.receiveHighWaterMark)
@@ -170,7 +174,7 @@ export class SocketState {
     if (TAKE_EFFECT_AT_ONCE.has(option) || this.nativeEndpoints > 0) return
     // While zeromq.js itself blocks the socket, it warns too.
     if (this.blocked === "own" || this.endpointCount !== 0)
-      process.emitWarning("Socket option will not take effect until next connect/bind.")
+      warn("Socket option will not take effect until next connect/bind.")
   }
 
   #subscribe(subscribe: boolean, topic: Buffer): void {

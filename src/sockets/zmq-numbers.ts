@@ -7,6 +7,7 @@ export const OPTION = {
   subscribe: 6,
   unsubscribe: 7,
   linger: 17,
+  backlog: 19,
   sendHighWaterMark: 23,
   receiveHighWaterMark: 24,
   receiveTimeout: 27,

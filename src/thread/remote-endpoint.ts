@@ -3,6 +3,7 @@ import { threadError } from "../codec/errors.js"
 import { clearTimeout, setTimeout } from "../codec/runtime.js"
 import type { HostPort } from "../transport/address.js"
 import { Backoff } from "../transport/backoff.js"
+import { warn } from "../transport/diagnosis.js"
 import { throwLater } from "../transport/throw-later.js"
 import type {
   Departure,
@@ -117,7 +118,7 @@ abstract class RemoteEndpoint implements ThreadUser {
   #warn(error: Error): void {
     if (this.#hasWarned) return
     this.#hasWarned = true
-    process.emitWarning(threadError(error))
+    warn(threadError(error))
   }
 
   /** Emits an event of the transport that happened on the worker. */

@@ -5,6 +5,7 @@ import { threadError } from "../codec/errors.js"
 import { embeddedModule } from "../codec/module.js"
 import { nextTick, setTimeout } from "../codec/runtime.js"
 import type { Slab } from "../codec/slabs.js"
+import { warn } from "../transport/diagnosis.js"
 import { polled } from "../transport/last-poll.js"
 import { throwLater } from "../transport/throw-later.js"
 import { framer } from "./framer.js"
@@ -136,7 +137,7 @@ export class Thread implements SocketOperations {
     const users = [...this.#users.values()]
     this.#users.clear()
     const why = threadError(error)
-    if (users.length > 0) process.emitWarning(why)
+    if (users.length > 0) warn(why)
     for (const user of users) {
       try {
         user.threadDied(why)
@@ -265,6 +266,10 @@ function startWorker(): Worker {
       eval: true,
       name: "zeromq-lz4",
       workerData,
+      // The thread prints nothing. Otherwise Node would pipe its output to the program's, and then no longer
+      // ignore errors of console.error() and of warnings, such as a full disk.
+      stdout: true,
+      stderr: true,
       // Modules that the program, or an agent that watches it, is started with (--import, --require) must
       // not run in this thread. NODE_OPTIONS is read from the environment.
       execArgv: inheritedFlags(process.execArgv, process.env.NODE_OPTIONS),

@@ -12,7 +12,7 @@ import type { Channel, ChannelHandlers } from "./channel.js"
 import { ConnectionCipher } from "./connection-cipher.js"
 import { ConnectionEncoding } from "./connection-encoding.js"
 import { Deadline } from "./deadline.js"
-import { destroyLater } from "./farewell.js"
+import { destroyLater, QUIET_MS } from "./farewell.js"
 import { Heartbeat } from "./heartbeat.js"
 import { SocketReader } from "./socket-reader.js"
 import { SocketWriter } from "./socket-writer.js"
@@ -58,10 +58,12 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
   /** Set with CURVE once the handshake is over. */
   #cipher: ConnectionCipher | undefined
   #heartbeat: Heartbeat | undefined
-  /** The limits of the handshake and of the farewell. */
+  /** The limit of the handshake, and of the peer's silence after the end. */
   #limit: Deadline | undefined
   #farewell: NodeJS.Timeout | undefined
   #closed = false
+  /** The time when bytes last arrived after the handshake. */
+  #heardMs = Number.NEGATIVE_INFINITY
   #stage: Ending["stage"] = "handshaking"
   #final = false
   #error: Error | undefined
@@ -226,8 +228,13 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
   // -- Receiving -------------------------------------------------------------------
 
   data(chunk: Uint8Array): void {
-    this.#heartbeat?.heard()
+    this.#heard()
     this.#reader.read(chunk)
+  }
+
+  #heard(): void {
+    if (this.#stage === "traffic") this.#heardMs = clockMs()
+    this.#heartbeat?.heard()
   }
 
   open(received: Uint8Array): void {
@@ -250,7 +257,7 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
   }
 
   landed(bytes: number): void {
-    this.#heartbeat?.heard()
+    this.#heard()
     this.#reader.landed(bytes)
   }
 
@@ -409,14 +416,31 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
       return
     }
     this.#writer.end()
-    this.finished()
+    this.#awaitFarewell()
   }
 
   finished(): void {
+    this.#awaitFarewell()
+    if (!this.#reader.isDiscarding) return
+    this.#emit({ type: "sent", connection: this, isQuiet: false })
+    this.#awaitQuiet()
+  }
+
+  /** Waits for the peer to close its side. */
+  #awaitFarewell(): void {
     this.#writer.flushed()
     this.#limit?.clear()
     clearTimeout(this.#farewell)
     this.#farewell = destroyLater(this.#socket)
+  }
+
+  /** Waits until the peer has sent nothing for a while. */
+  #awaitQuiet(): void {
+    const leftMs = () => Math.max(0, this.#heardMs + QUIET_MS - clockMs())
+    this.#limit = new Deadline(leftMs(), () => {
+      if (leftMs() > 0) this.#awaitQuiet()
+      else this.#emit({ type: "sent", connection: this, isQuiet: true })
+    })
   }
 
   closed(): void {

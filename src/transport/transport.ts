@@ -83,6 +83,11 @@ export type ConnectionEvent<Connection = PeerConnection> = { connection: Connect
   | HandshakeEvent
   /** The compression effort has changed. */
   | { type: "effortChanged" }
+  /**
+   * After `end()`: the system has accepted everything written. `isQuiet` is set once the peer has sent
+   * nothing for a while either, so that the process may end.
+   */
+  | { type: "sent"; isQuiet: boolean }
   | ({ type: "closed" } & Ending)
 )
 

@@ -3,11 +3,12 @@ import { once } from "node:events"
 import { describe, expect, test } from "vitest"
 import { Pull, Push } from "zeromq-lz4"
 
-import { rawPeer, rawZmtpPeer } from "../support/raw-peer.js"
-import { PatientScript } from "../support/running-script.js"
-import { anyPort, use } from "../support/sockets.js"
+import { dialling } from "../support/deaf-port.js"
+import { dial, portOf, rawPeer, rawZmtpPeer } from "../support/raw-peer.js"
+import { PatientScript, Script } from "../support/running-script.js"
+import { anyPort, eventually, use } from "../support/sockets.js"
 import { ANY, plain, text } from "../support/threads.js"
-import { transports } from "../support/transports.js"
+import { isOnThreads, lz4, type Transport, transports } from "../support/transports.js"
 import { plainPart } from "../support/wire.js"
 import { COMMAND, frame, handshake, message } from "../support/zmtp.js"
 
@@ -123,4 +124,41 @@ describe.each(transports)("over $name", (transport) => {
     expect(await text(pull)).toBe("hello")
     expect(await process.ended(), process.errors).toEqual({ code: 0, signal: null })
   })
+})
+
+describe("clients that connect meanwhile", () => {
+  const CLIENTS = 300
+
+  /** Connects to a process that is bound, and blocked from then on. */
+  async function connectAll(transport: Transport, options: object) {
+    const script = `const pull = new zmq.Pull(argument.options);
+      await pull.bind(argument.address);
+      process.stdout.write(pull.lastEndpoint + "\\n", () =>
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0));`
+    const endpoint = await new Script(script, { options, address: anyPort(transport) }).line()
+    const clients = Array.from({ length: CLIENTS }, () => {
+      const client = dial(endpoint).on("error", () => {})
+      use({ close: () => client.destroy() })
+      return client
+    })
+    return { clients, port: portOf(endpoint) }
+  }
+
+  test.each(transports)("are connected by the system, over $name", async (transport) => {
+    const { clients } = await connectAll(transport, {})
+    await Promise.all(clients.map((client) => once(client, "connect")))
+  })
+
+  // On a thread of its own, an endpoint accepts them at once.
+  test.each(isOnThreads ? [] : [5, 100])(
+    "are connected up to a backlog of %i that the program has set",
+    async (backlog) => {
+      const { clients, port } = await connectAll(lz4, { backlog })
+      const connected = () => clients.filter((client) => !client.connecting).length
+      await eventually(
+        () => dialling(port).length === CLIENTS - connected() && connected() > backlog,
+      )
+      expect(connected()).toBe(backlog + 1) // Linux keeps one more
+    },
+  )
 })

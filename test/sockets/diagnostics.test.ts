@@ -2,6 +2,7 @@
 import { AsyncLocalStorage } from "node:async_hooks"
 import { channel, subscribe, unsubscribe } from "node:diagnostics_channel"
 import { once } from "node:events"
+import { closeSync, openSync } from "node:fs"
 import { type AddressInfo, createServer, type Socket } from "node:net"
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest"
 import {
@@ -23,9 +24,10 @@ import {
 import { payload } from "../../bench/payloads.mjs"
 import { rawZmtpPeer } from "../support/raw-peer.js"
 import { Relay } from "../support/relay.js"
-import { Script } from "../support/running-script.js"
+import { noise, Script } from "../support/running-script.js"
 import { eventually, freePort, use } from "../support/sockets.js"
-import { lz4 } from "../support/transports.js"
+import { stalledPeer } from "../support/stalled-peer.js"
+import { isOnThreads, lz4 } from "../support/transports.js"
 import { handshake, message } from "../support/zmtp.js"
 
 const address = `${lz4.scheme}127.0.0.1:*`
@@ -504,5 +506,72 @@ describe("NODE_DEBUG=zeromq-lz4", () => {
 
   test("with another name prints nothing", async () => {
     expect((await lines("net,zeromq")).lines).toEqual([])
+  })
+})
+
+describe.each(isOnThreads ? [] : [false, true])("on a full disk, with thread %s", (thread) => {
+  const full = (source: string, argument: object, environment: Record<string, string> = {}) => {
+    const disk = openSync("/dev/full", "w")
+    onTestFinished(() => closeSync(disk))
+    return new Script(source, { thread, ...argument }, "unlimited", environment, disk)
+  }
+
+  /** Warns of a plain peer, which fails, and waits until it has. */
+  const warns = `const { thread } = argument;
+    const failed = new Promise((resolve) => process.once("warning", resolve));
+    const pull = new zmq.Pull();
+    await pull.bind("lz4+tcp://127.0.0.1:*", { thread });
+    const push = new zmq.Push({ linger: 0 });
+    push.connect(pull.lastEndpoint.slice("lz4+".length));
+    await push.send("hello");
+    const alive = setInterval(() => {}, 1000);
+    await failed;
+    clearInterval(alive);
+    push.close();
+    for (let i = 0; i < 3; i++) await new Promise(setImmediate);`
+
+  test.each(["", "zeromq-lz4"])(
+    "a warning does not end a process with NODE_DEBUG=%s",
+    async (NODE_DEBUG) => {
+      const script = full(`${warns} console.log("goes on")`, {}, { NODE_DEBUG })
+      expect(await script.line()).toBe("goes on")
+      expect(await script.ended()).toEqual({ code: 0, signal: null })
+    },
+  )
+
+  test("a warning does not end a process that has a worker, whose errors Node pipes to it", async () => {
+    const source = `import { Worker } from "node:worker_threads";
+      const worker = new Worker("setInterval(() => {}, 1000)", { eval: true });
+      ${warns} await worker.terminate(); console.log("goes on")`
+    const script = full(source, {})
+    expect(await script.line()).toBe("goes on")
+    expect(await script.ended()).toEqual({ code: 0, signal: null })
+  })
+
+  test("nor does the warning that a process waits for its messages to be delivered", async () => {
+    const { endpoint } = await stalledPeer()
+    const source = `const push = new zmq.Push({ linger: 1000, sendHighWaterMark: 0 });
+      push.connect(argument.endpoint, { thread: argument.thread });
+      ${noise} for (let i = 0; i < 20; i++) await push.send(noise(1 << 20));
+      push.close();
+      process.on("exit", (code) => console.log("exits", code))`
+    const script = full(source, { endpoint })
+    expect(await script.line()).toBe("exits 0")
+    expect(await script.ended()).toEqual({ code: 0, signal: null })
+  })
+
+  // After an error, Node 20 does not ignore the next one of console.error(), whoever wrote.
+  test("the first console.error() does not end a process, as without this package", async () => {
+    const source = `await new zmq.Pull().bind("lz4+tcp://127.0.0.1:*", { thread: argument.thread });
+      console.error("text");
+      for (let i = 0; i < 3; i++) await new Promise(setImmediate);
+      console.log("goes on")`
+    expect(await full(source, {}).line()).toBe("goes on")
+  })
+
+  test("an error of the program's own write is not hidden", async () => {
+    const source = `${warns} process.on("uncaughtException", ({ code }) => console.log(code));
+      process.stderr.write("text")`
+    expect(await full(source, {}).line()).toBe("ENOSPC")
   })
 })

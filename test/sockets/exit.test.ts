@@ -29,13 +29,15 @@ import {
   times,
   transports,
 } from "../support/transports.js"
-import { handshake, message } from "../support/zmtp.js"
+import { plainPart } from "../support/wire.js"
+import { handshake, message, messagesOf, parseStream } from "../support/zmtp.js"
 
 const connected = "const push = new zmq.Push(); push.connect(argument.endpoint);"
 const natural = { code: 0, signal: null }
 /** Where connections are, for tests that say it themselves. */
 const threads = isOnThreads ? [] : [false, true]
 const MIB = 2 ** 20
+const SENTINEL_BYTES = 4
 
 /** Scripts with a connected peer, and the messages that must arrive. */
 const delivering = [
@@ -561,6 +563,84 @@ test.each(leaving.flatMap((one) => threads.map((thread) => ({ ...one, thread }))
     server.close()
   },
 )
+
+/** Makes the end of a peer take as long as it likes, which it has a second for otherwise. */
+const endlessFarewell = preloaded(`import timers from "node:timers";
+  import { syncBuiltinESMExports } from "node:module";
+  const { setTimeout } = timers;
+  timers.setTimeout = (callback, ms, ...args) => setTimeout(callback, ms === 1000 ? 1e6 : ms, ...args);
+  syncBuiltinESMExports()`)
+
+const taken = [
+  { transport: tcp, options: [] },
+  ...threads.map((thread) => ({ transport: lz4, options: [{ thread }] })),
+]
+test.each(
+  taken.flatMap((one) =>
+    ["", "push.close()", "push.disconnect(endpoint)"].map((ends) => ({ ...one, ends })),
+  ),
+)(
+  "a process does not wait until a peer reads what the system has taken: $transport.name, $options, $ends",
+  async ({ transport, options, ends }) => {
+    const server = createServer({ allowHalfOpen: true }).listen(0, "127.0.0.1")
+    await once(server, "listening")
+    const stalled = stall(server)
+    const { port } = server.address() as { port: number }
+    const source = `${marksErrors} const { endpoint, options } = argument;
+      ${noise} const body = noise(1 << 16);
+      const push = new zmq.Push();
+      push.connect(endpoint, ...options);
+      for (let i = 0; i < 4; i++) await push.send(body);
+      await push.lz4.flush();
+      ${ends}`
+    const endpoint = `${transport.scheme}127.0.0.1:${port}`
+    const process = new Script(source, { endpoint, options }, "unlimited", endlessFarewell)
+    expect(await process.ended(), process.errors).toEqual(natural)
+    expect(process.errors).not.toContain(mark)
+    // The system goes on sending.
+    const [peer] = stalled as [Socket]
+    const received: Buffer[] = []
+    peer.on("data", (bytes) => received.push(bytes)).resume()
+    await once(peer, "end")
+    const { frames } = parseStream(Buffer.concat(received))
+    const parts = messagesOf(frames).map(([part]) => (part as Uint8Array).length)
+    expect(parts).toEqual(Array(4).fill(65_536 + (transport === lz4 ? SENTINEL_BYTES : 0)))
+    peer.destroy()
+    server.close()
+  },
+)
+
+test("a process that waits for a peer which goes on sending does not say that messages wait", async () => {
+  const server = createServer({ allowHalfOpen: true }).listen(0, "127.0.0.1")
+  await once(server, "listening")
+  const { port } = server.address() as { port: number }
+  const met = once(server, "connection")
+  // Its warning comes after all sockets were read, however busy the machine is.
+  const later = preloaded(`import timers from "node:timers";
+    import { syncBuiltinESMExports } from "node:module";
+    const { setTimeout, setImmediate } = timers;
+    const twice = (callback, ...args) => setImmediate(() => setImmediate(callback, ...args));
+    timers.setTimeout = (callback, ms, ...args) =>
+      ms === 500 ? setTimeout(twice, ms, callback, ...args) : setTimeout(callback, ms, ...args);
+    syncBuiltinESMExports()`)
+  const source = `${marksErrors}
+    const pair = new zmq.Pair({ receiveHighWaterMark: 0 });
+    pair.connect(argument);
+    await pair.send("all");
+    await pair.lz4.flush();
+    await pair.receive()`
+  const process = new Script(source, `${lz4.scheme}127.0.0.1:${port}`, "unlimited", later)
+  const [peer] = (await met) as [Socket]
+  peer.on("error", () => {}).write(handshake("PAIR"))
+  const timer = setInterval(() => peer.write(message(plainPart(Buffer.from("more")))), 5)
+  onTestFinished(() => {
+    clearInterval(timer)
+    peer.destroy()
+    server.close()
+  })
+  expect(await process.ended(), process.errors).toEqual(natural)
+  expect(process.errors).not.toContain(mark)
+})
 
 /** Accepts connections and never reads. */
 function stall(server: Server): Socket[] {

@@ -37,7 +37,10 @@ const patient = [["10_000", "250_000"]] as const
 
 /** A process that sends a message and is told to end. */
 const onSigterm: Example = {
-  replace: patient,
+  replace: [
+    ["8000", "300_000"],
+    ["7000", "250_000"],
+  ],
   before: `${PULL.replace("Pull }", "Pull, Push }")}
 await pull.bind("lz4+tcp://collector:5555")
 const push = new Push()
@@ -47,6 +50,21 @@ await push.send("last words")`,
 setInterval(() => {}, 1000)
 process.kill(process.pid, "SIGTERM")`,
   prints: ["last words"],
+}
+
+/** The same with a peer that is away. */
+const onSigtermAlone: Example = {
+  replace: [
+    ["8000", "60_000"],
+    ["7000", "100"],
+    ["console.error", "console.log"],
+  ],
+  before: `${PUSH}
+push.connect("lz4+tcp://collector:5555")
+await push.send("last words")`,
+  after: `setInterval(() => {}, 1000)
+process.kill(process.pid, "SIGTERM")`,
+  prints: ["flush() timed out: after 100 ms, messages still wait to be written"],
 }
 
 export const examples: Record<string, Example | Example[]> = {
@@ -233,7 +251,7 @@ await pull.receive()`,
     before: PUSH.replace("const push", "const socket"),
     after: closing("socket"),
   },
-  "docs/shutting-down.md: On SIGTERM": onSigterm,
+  "docs/shutting-down.md: On SIGTERM": [onSigterm, onSigtermAlone],
 }
 
 /** Lines that Prometheus reads, for a socket with this value and another one with 0. */

@@ -220,7 +220,8 @@ export class EndpointRegistry implements EndpointHost {
     const gone = exitsLater(endpoint, this.#context)
     this.#leaving.add(endpoint)
     const released = () => {
-      this.#leaving.delete(endpoint)
+      // Once the process may end, and again when the last connection has ended.
+      if (!this.#leaving.delete(endpoint)) return
       gone()
       if (this.#leaving.size === 0) this.#ended?.()
     }

@@ -53,6 +53,14 @@ const CLOSE_MS = 1000
  */
 type Life = "open" | "lingering" | "expired" | "over"
 
+/**
+ * The end of a connection that this side has ended:
+ * - "writing": the system has not accepted everything yet.
+ * - "sent": it has, and the peer may still be sending.
+ * - "quiet": the peer sends nothing either. The system sends the rest, even after the process has exited.
+ */
+type Farewell = "writing" | "sent" | "quiet"
+
 type EventType = Event["type"]
 
 /** The base of bound and connected endpoints. It handles the events of their connections. */
@@ -68,8 +76,8 @@ export abstract class Endpoint implements Source {
   /** Counts of a connected endpoint, over all of its connections. */
   protocolErrors = 0
   reconnects = 0
-  /** Connections that this side ended, and that are only waiting for the peer to close its side. */
-  readonly #ending = new WeakSet<PeerConnection>()
+  /** The connections that this side ended, until the peer has closed its side. */
+  readonly #farewells = new WeakMap<PeerConnection, Farewell>()
   #life: Life = "open"
   /** The callback of `release`, which lets the process exit. */
   #released: () => void = () => {}
@@ -122,6 +130,13 @@ export abstract class Endpoint implements Source {
     return this.#linger?.leftMs ?? Number.POSITIVE_INFINITY
   }
 
+  /** Whether the process waits for messages to be written, rather than for a peer to close its side. */
+  get hasUnsent(): boolean {
+    if (this.lingerLeftMs === 0) return false
+    const isUnsent = (one: PeerConnection) => (this.#farewells.get(one) ?? "writing") === "writing"
+    return this.isWaiting || [...this.connections].some(isUnsent)
+  }
+
   /** The pipes that messages can be sent to. */
   abstract readonly sendingPipes: Iterable<Pipe>
 
@@ -155,14 +170,14 @@ export abstract class Endpoint implements Source {
 
   /** Ends a connection that has no queued messages left. */
   protected end(connection: PeerConnection): void {
-    this.#ending.add(connection)
+    this.#farewells.set(connection, "writing")
     connection.end()
     this.checkReleased()
   }
 
   /** Ends a connection at once. */
   protected destroy(connection: PeerConnection): void {
-    this.#ending.add(connection)
+    this.#farewells.set(connection, "writing")
     connection.destroy()
   }
 
@@ -176,9 +191,7 @@ export abstract class Endpoint implements Source {
   protected checkReleased(): void {
     if (!this.isReleased || this.#isOver || this.isWaiting) return
     const connections = [...this.connections]
-    // As with libzmq, the system sends the rest, even after the process has exited.
-    if (this.#life === "expired" && connections.every((one) => this.#ending.has(one)))
-      this.#released()
+    if (connections.every((one) => this.#needsNoProcess(one))) this.#released()
     if (connections.length > 0) return
     this.#life = "over"
     this.#linger?.clear()
@@ -186,6 +199,12 @@ export abstract class Endpoint implements Source {
     this.over()
     this.encoder.close()
     this.#released()
+  }
+
+  /** Returns whether the system sends the rest to a peer, as with libzmq, even after the process has exited. */
+  #needsNoProcess(connection: PeerConnection): boolean {
+    const farewell = this.#farewells.get(connection)
+    return this.#life === "expired" ? farewell !== undefined : farewell === "quiet"
   }
 
   // -- Events ----------------------------------------------------------------------
@@ -238,6 +257,10 @@ export abstract class Endpoint implements Source {
       case "effortChanged":
         this.host.lz4.effortChanged(event.connection)
         break
+      case "sent":
+        this.#farewells.set(event.connection, event.isQuiet ? "quiet" : "sent")
+        this.checkReleased()
+        break
       case "closed":
         this.closed(event.connection, event)
     }
@@ -288,7 +311,7 @@ export abstract class Endpoint implements Source {
     this.settings.authenticator.cancel(connection)
     this.#plainPeers.forget(connection)
     // As with libzmq, a connection that this side ended has no more events.
-    if (!this.#ending.has(connection)) {
+    if (!this.#farewells.has(connection)) {
       if (stage === "handshaking")
         this.emit("handshake:error:other", { error: handshakeError(error) })
       this.emit("disconnect")

@@ -1,5 +1,6 @@
 import { ProtocolError } from "../../codec/errors.js"
 import { Deadline } from "../../transport/deadline.js"
+import { warn } from "../../transport/diagnosis.js"
 import type { PeerConnection } from "../../transport/transport.js"
 import type { Endpoint } from "./endpoint.js"
 
@@ -54,7 +55,7 @@ export class PlainPeers {
     if (host.lz4.listenerCount("protocolError") === 0 && !this.#hasWarned) {
       this.#hasWarned = true
       const { remoteAddress, remotePort } = connection
-      process.emitWarning(
+      warn(
         `the peer ${remoteAddress}:${remotePort} of ${address} lost its connection: ${explained.message}. Both ends have to be lz4+tcp://, unless this one has the option acceptPlain.`,
         { code: explained.code },
       )

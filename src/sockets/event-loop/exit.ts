@@ -8,6 +8,7 @@
 import type { Context, Socket } from "zeromq"
 import { setImmediate, setTimeout } from "../../codec/runtime.js"
 import { flushAll } from "../../patterns/flusher.js"
+import { print } from "../../transport/diagnosis.js"
 import type { Departure } from "../../transport/transport.js"
 import type { SocketState } from "../state.js"
 import { forgetExit, listenForExit } from "./exit-listeners.js"
@@ -20,6 +21,7 @@ const WARNING_MS = 500
 /** An endpoint that was released. */
 interface Leaving {
   readonly lingerLeftMs: number
+  readonly hasUnsent: boolean
   noticeEnds(): void
   depart(departure: Departure): void
 }
@@ -132,9 +134,9 @@ function depart(): void {
 }
 
 function warnOfLeaving(): void {
-  // Endpoints whose `linger` is over only wait for their threads.
+  // The others wait for their threads, or for a peer that may be sending.
   for (const { endpoint, context } of leaving)
-    if (endpoint.lingerLeftMs > 0) {
+    if (endpoint.hasUnsent) {
       warn(context)
       return
     }
@@ -143,7 +145,7 @@ function warnOfLeaving(): void {
 /** Prints zeromq.js's warning. Like zeromq.js, it cannot use process.emitWarning this late. */
 function warn(context: Context | undefined): void {
   const advice = context?.blocky ? " Set 'context.blocky = false' to change this behaviour." : ""
-  process.stderr.write(
+  print(
     `(node:${process.pid}) WARNING: Waiting for queued ZeroMQ messages to be delivered.${advice}\n`,
   )
 }

@@ -77,6 +77,8 @@ class Peer implements MessageSink {
   /** The codes of the errors that ended the connection. */
   readonly endings: (string | undefined)[] = []
   drains = 0
+  /** What is reported once everything was written. */
+  readonly farewells: string[] = []
   /** Called for each message; returns whether it wants the next one now. */
   wants: () => boolean = () => true
 
@@ -114,6 +116,7 @@ class Peer implements MessageSink {
       } else if (event.type === "failed") this.errors.push(event.error.code)
       else if (event.type === "closed")
         this.endings.push((event.error as NodeJS.ErrnoException | undefined)?.code)
+      else if (event.type === "sent") this.farewells.push(event.isQuiet ? "quiet" : "sent")
       else throw new Error(`unexpected: ${event.type}`)
     })
     this.connection.data(concat(handshake("PUSH"), firstBytes))
@@ -390,4 +393,55 @@ test("a handshake that waits for its turn when its connection ends leaves no tim
   peer.connection.closed()
   expect(peer.received).toEqual(names("x", 1))
   expect(vi.getTimerCount()).toBe(0)
+})
+
+describe("a connection that this side has ended, once everything is written", () => {
+  const anything = stream("x", 1)
+
+  beforeEach(() => {
+    vi.restoreAllMocks()
+    vi.useFakeTimers()
+  })
+
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  test("lets the process end at once if the peer has sent nothing since the handshake", async () => {
+    const peer = new Peer()
+    peer.connection.end()
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(peer.farewells).toEqual([])
+    peer.connection.finished()
+    expect(peer.farewells).toEqual(["sent"])
+    await vi.advanceTimersByTimeAsync(5)
+    expect(peer.farewells).toEqual(["sent", "quiet"])
+  })
+
+  test("lets the process end at once if the peer has long been silent", async () => {
+    const peer = new Peer()
+    peer.connection.data(anything)
+    await vi.advanceTimersByTimeAsync(10_000)
+    peer.connection.end()
+    peer.connection.finished()
+    await vi.advanceTimersByTimeAsync(5)
+    expect(peer.farewells).toEqual(["sent", "quiet"])
+  })
+
+  test("does not let it end while the peer goes on sending: the answer could cost it what it has not read", async () => {
+    const peer = new Peer()
+    peer.connection.data(anything)
+    peer.connection.end()
+    peer.connection.finished()
+    for (let i = 0; i < 30; i++) {
+      await vi.advanceTimersByTimeAsync(30)
+      peer.connection.data(anything)
+    }
+    expect(peer.farewells).toEqual(["sent"])
+    await vi.advanceTimersByTimeAsync(60)
+    expect(peer.farewells).toEqual(["sent", "quiet"])
+    expect(peer.socket.destroyed).toBe(false)
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(peer.socket.destroyed).toBe(true)
+  })
 })
