@@ -213,7 +213,12 @@ export class Operations implements SocketTypeEvents {
 
   /** Sends a message of a proxy, however long that takes. */
   sendForProxy(message: Message, routing: Routing): Promise<void> {
-    if (this.holds || this.#mustPoll) return this.#holdSend(message, routing, -1)
+    return this.#mustPoll
+      ? new Promise<void>(afterPoll).then(() => this.#sendForProxyNow(message, routing))
+      : this.#sendForProxyNow(message, routing)
+  }
+
+  #sendForProxyNow(message: Message, routing: Routing): Promise<void> {
     const refusal = this.#trySend(message, routing)
     if (refusal === "EAGAIN") return this.#sendForProxyLater(message, routing)
     if (typeof refusal === "string")
