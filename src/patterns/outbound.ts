@@ -512,9 +512,9 @@ export abstract class Outbound implements Flushable {
     this.#checkFlushes()
   }
 
-  /** Does the same, or schedules it if it is not known whether the peer is still there. */
+  /** Does the same, or schedules it if the peer may have gone without this side's knowledge. */
   protected flushOrWait(): void {
-    if (isOutdated()) this.#flushLater()
+    if (this.#connection && isOutdated()) this.#flushLater()
     else this.flush()
   }
 
