@@ -87,6 +87,7 @@ const WITH_BOTH = [
   "exit-sent",
   "handover",
   "heartbeat-pings",
+  "old-news",
   "own-dictionaries",
   "part-limit",
   "parts",

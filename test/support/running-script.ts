@@ -117,13 +117,14 @@ const settles = `if (process.version.startsWith("v20."))
 export class Script extends Running {
   /**
    * Starts the body of a module, with zeromq-lz4 as `zmq`, and `argument`. `descriptors` limits the
-   * number of open files; `environment` is added to this process's.
+   * number of open files; `environment` is added to this process's. `input` is what it has as standard input.
    */
   constructor(
     source: string,
     argument: unknown,
     descriptors: number | "unlimited" = "unlimited",
     environment: Record<string, string> = {},
+    input: "ignore" | "pipe" = "ignore",
   ) {
     const head =
       'import * as zmq from "zeromq-lz4"; const argument = JSON.parse(process.env.SCRIPT_ARGUMENT);'
@@ -142,7 +143,7 @@ export class Script extends Running {
           ...environment,
           SCRIPT_ARGUMENT: JSON.stringify(argument),
         },
-        stdio: ["ignore", "pipe", "pipe"],
+        stdio: [input, "pipe", "pipe"],
       }),
     )
   }
