@@ -94,6 +94,7 @@ const WITH_BOTH = [
   "exit-sent",
   "handover",
   "heartbeat-pings",
+  "old-news",
   "own-dictionaries",
   "part-limit",
   "parts",

@@ -513,7 +513,7 @@ describe.each(isOnThreads ? [] : [false, true])("on a full disk, with thread %s"
   const full = (source: string, argument: object, environment: Record<string, string> = {}) => {
     const disk = openSync("/dev/full", "w")
     onTestFinished(() => closeSync(disk))
-    return new Script(source, { thread, ...argument }, "unlimited", environment, disk)
+    return new Script(source, { thread, ...argument }, "unlimited", environment, { errors: disk })
   }
 
   /** Warns of a plain peer, which fails, and waits until it has. */

@@ -117,15 +117,15 @@ const settles = `if (process.version.startsWith("v20."))
 export class Script extends Running {
   /**
    * Starts the body of a module, with zeromq-lz4 as `zmq`, and `argument`. `descriptors` limits the
-   * number of open files; `environment` is added to this process's. `errors` is where standard error goes
-   * instead, as an open file.
+   * number of open files; `environment` is added to this process's. `input` is what it has as standard input,
+   * and `errors` where standard error goes instead, as an open file.
    */
   constructor(
     source: string,
     argument: unknown,
     descriptors: number | "unlimited" = "unlimited",
     environment: Record<string, string> = {},
-    errors: "pipe" | number = "pipe",
+    { input = "ignore", errors = "pipe" }: { input?: "ignore" | "pipe"; errors?: "pipe" | number } = {},
   ) {
     const head =
       'import * as zmq from "zeromq-lz4"; const argument = JSON.parse(process.env.SCRIPT_ARGUMENT);'
@@ -144,7 +144,7 @@ export class Script extends Running {
           ...environment,
           SCRIPT_ARGUMENT: JSON.stringify(argument),
         },
-        stdio: ["ignore", "pipe", errors],
+        stdio: [input, "pipe", errors],
       }),
     )
   }

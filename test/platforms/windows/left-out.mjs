@@ -7,6 +7,7 @@ const terminate = "Windows has no SIGTERM that a process could handle"
 const ask = "asks a process for its memory with SIGUSR2, which Windows does not have"
 const block = "tells a process with SIGUSR2 to block, which Windows does not have"
 const proc = "reads /proc"
+const stop = "stops a process with SIGSTOP, which Windows does not have"
 const slow = "zeromq.js takes more than a minute"
 const ipc = "zeromq.js has no ipc:// on Windows"
 const late =
@@ -94,6 +95,13 @@ export const leftOut = {
     "over 'tcp://' > a thousand peers connect to one socket at once, and each gets a reply": slow,
     "over 'tcp://' > one socket connects a thousand times at once": slow,
   },
+  "old-news": all(
+    stop,
+    ["", " with a thread"].map(
+      (thread) =>
+        `over 'lz4+tcp://${thread}' > a process that was stopped sends to the peer that has taken the place of another`,
+    ),
+  ),
   "pending-attempts": {
     "over 'tcp://' > *": proc,
     "over 'lz4+tcp://' > *": proc,
