@@ -35,6 +35,8 @@ let checkedMs = Number.NEGATIVE_INFINITY
 let news = 0
 let newsBefore = 0
 let turnsLeft = 0
+/** Whether callbacks that waited for a poll run. However long they take, nothing newer can be known. */
+let isFresh = false
 let immediate: NodeJS.Immediate | undefined
 /** The callbacks that wait for a poll, in order. */
 let waiting: Waiting[] = []
@@ -47,7 +49,7 @@ export function heard(): void {
 /** Returns whether the event loop has not polled for some milliseconds, so that decisions have to wait. */
 export function isOutdated(nowMs: number = clockMs()): boolean {
   watch()
-  return nowMs - polledMs > OLD_MS
+  return !isFresh && nowMs - polledMs > OLD_MS
 }
 
 /** Calls back once the event loop has polled, and the news of that poll were handled. In order. */
@@ -72,14 +74,18 @@ function check(): void {
   const ready = waiting.filter(({ sinceMs }) => isOver(sinceMs, hasNews))
   if (ready.length > 0) {
     waiting = waiting.slice(ready.length)
-    // Nothing newer can be known, however long other callbacks took in this turn.
     polledMs = checkedMs
   }
   if (waiting.length > 0 || --turnsLeft > 0) {
     immediate = setImmediate(check)
     if (waiting.length === 0) immediate.unref()
   } else checkedMs = Number.NEGATIVE_INFINITY
-  for (const { callback } of ready) callback()
+  isFresh = ready.length > 0
+  try {
+    for (const { callback } of ready) callback()
+  } finally {
+    isFresh = false
+  }
 }
 
 /** Returns whether the event loop has polled since a time, and no more news are to be expected. */
