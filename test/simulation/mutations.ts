@@ -63,7 +63,7 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: CONNECTION,
-        from: "  ended(): void {\n    this.#writer.end()\n",
+        from: "  ended(): void {\n    if (this.#writer.waiting.bytes === 0) {\n      this.#writer.destroy()\n      return\n    }\n    this.#writer.end()\n",
         to: "  ended(): void {\n    this.#socket.end()\n",
       },
     ],
@@ -216,6 +216,16 @@ export const mutations: readonly Mutation[] = [
         file: LAST_POLL,
         from: " && !(hasNews && checkedMs - sinceMs < MORE_NEWS_MS)",
         to: "",
+      },
+    ],
+  },
+  {
+    name: "a poll counts although the program was busy after it",
+    patches: [
+      {
+        file: LAST_POLL,
+        from: "  return checkedMs - polledMs <= OLD_MS || ++one.busyTurns > BUSY_TURNS_MAX\n",
+        to: "  return true\n",
       },
     ],
   },

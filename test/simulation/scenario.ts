@@ -506,12 +506,15 @@ function burstAfterPause(
   }
   if (random.chance(0.2)) busy.options.immediate = true
   if (busy.type === "Router") busy.options.mandatory = random.chance(0.8)
-  if (random.chance(0.15))
-    for (const { options } of peers)
-      Object.assign(options, { heartbeatInterval: 60, heartbeatTimeout: 20 })
   if (random.chance(0.2)) for (const { options } of busy.endpoints) options.thread = true
   if (random.chance(0.8))
     Object.assign(network, { latencyMs: random.pick([0.01, 1]), capacityBytes: 1_000_000 })
+  if (random.chance(0.15)) {
+    for (const { options } of peers)
+      Object.assign(options, { heartbeatInterval: 60, heartbeatTimeout: 40 })
+    // Heartbeats end in pauses only.
+    Object.assign(network, { latencyMs: 0.05, pieceBytes: 65_536, readBytes: 65_536 })
+  }
   const atMs = random.between(20, 60)
   const value = random.pick([5, 10, 30, 100, 300])
   const then = random.pick(["nothing", "nothing", "flush", "close", "receive"] as const)
