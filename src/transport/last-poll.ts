@@ -22,12 +22,16 @@ const NOTED_TURNS = 2
  * end of a connection follows that. Decisions wait for more news for so many milliseconds.
  */
 const MORE_NEWS_MS = 10
+/** Number of polls after which the program may be busy again, so that decisions wait for the next one. */
+const BUSY_TURNS_MAX = 1
 
 interface Waiting {
   readonly callback: () => void
   readonly sinceMs: number
   /** The number of the first `check()` before which the event loop has polled for certain. */
   readonly polledBy: number
+  /** Number of polls after which the program was busy again. */
+  busyTurns: number
 }
 
 /** The event loop has polled after this time. */
@@ -42,6 +46,8 @@ let newsBefore = 0
 /** Number of turns in which the time is still to be noted. */
 let turnsLeft = 0
 let immediate: NodeJS.Immediate | undefined
+/** Whether callbacks that waited for a poll run. However long they take, nothing newer can be known. */
+let isFresh = false
 /** The callbacks that wait for a poll, in order. */
 let waiting: Waiting[] = []
 
@@ -76,13 +82,13 @@ export function handshakeEnded(connection: object): void {
 /** Returns whether the event loop has not polled for some milliseconds, so that decisions have to wait. */
 export function isOutdated(nowMs: number = clockMs()): boolean {
   if (nowMs - checkedMs > NOTED_MS) note()
-  return nowMs - polledMs > OLD_MS
+  return !isFresh && nowMs - polledMs > OLD_MS
 }
 
 /** Calls back once the event loop has polled, and the news of that poll were handled. In order. */
 export function afterPoll(callback: () => void): void {
   if (waiting.length === 0) newsBefore = news
-  waiting.push({ callback, sinceMs: clockMs(), polledBy: checks + 2 })
+  waiting.push({ callback, sinceMs: clockMs(), polledBy: checks + 2, busyTurns: 0 })
   note()
   immediate?.ref()
 }
@@ -110,13 +116,17 @@ function callBack(): void {
   if (ready.length === 0) return
   waiting = waiting.slice(ready.length)
   if (waiting.length === 0) beginning.clear()
-  // Nothing newer can be known, however long other callbacks took in this turn.
   polledMs = checkedMs
+  isFresh = true
   for (const { callback } of ready) callback()
+  isFresh = false
 }
 
 /** Returns whether the event loop has polled since somebody waits, and no more news are to be expected. */
-function isOver({ sinceMs, polledBy }: Waiting, hasNews: boolean): boolean {
-  if (checks < polledBy) return false
-  return (!hasNews && beginning.size === 0) || checkedMs - sinceMs >= MORE_NEWS_MS
+function isOver(one: Waiting, hasNews: boolean): boolean {
+  if (checks < one.polledBy) return false
+  const isAwaited = hasNews || beginning.size > 0
+  if (isAwaited && checkedMs - one.sinceMs < MORE_NEWS_MS) return false
+  // A callback of the same poll may have been long, and peers may have gone meanwhile.
+  return checkedMs - polledMs <= OLD_MS || ++one.busyTurns > BUSY_TURNS_MAX
 }

@@ -10,6 +10,8 @@ export interface Checker {
   accepted?(socket: SocketSpec, head: Head): void
   /** send() has failed. */
   refused?(socket: SocketSpec, head: Head, code: string): void
+  /** flush() has succeeded, after these messages. */
+  flushed?(socket: SocketSpec, heads: readonly Head[]): void
   /** A program has received a message. `parts` excludes parts that the socket type put in front. */
   received?(socket: SocketSpec, parts: readonly Buffer[]): void
   /** A peer of a socket was reported to have broken a rule. */
@@ -20,6 +22,8 @@ export interface Checker {
   ): void
   /** The system accepted bytes in a direction of a link. */
   took?(link: Link, direction: object, bytes: Uint8Array): void
+  /** Bytes were written to a connection whose end the next poll of the event loop would have found. */
+  wroteUnaware?(socket: Socket, bytes: Uint8Array, endSince: number): void
   /** Bytes were written to a connection that is known to have ended. */
   wroteInVain?(socket: Socket, bytes: Uint8Array, why: string): void
   /** Called between events, when no callback is running. */

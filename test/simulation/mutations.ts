@@ -15,6 +15,8 @@ const CONNECTION = "src/transport/connection.ts"
 const READER = "src/transport/socket-reader.ts"
 const WRITER = "src/transport/socket-writer.ts"
 const TURNS = "src/transport/read-turns.ts"
+const OPERATIONS = "src/sockets/operations.ts"
+const LAST_POLL = "src/transport/last-poll.ts"
 const LINE = "src/transport/read-order.ts"
 const CIPHER = "src/curve/cipher.ts"
 const CONNECTION_CIPHER = "src/transport/connection-cipher.ts"
@@ -61,7 +63,7 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: CONNECTION,
-        from: "  ended(): void {\n    this.#writer.end()\n",
+        from: "  ended(): void {\n    if (this.#writer.waiting.bytes === 0) {\n      this.#writer.destroy()\n      return\n    }\n    this.#writer.end()\n",
         to: "  ended(): void {\n    this.#socket.end()\n",
       },
     ],
@@ -158,6 +160,126 @@ export const mutations: readonly Mutation[] = [
         file: "src/patterns/push.ts",
         from: "  takes(): boolean {\n    return true\n",
         to: "  takes(): boolean {\n    return false\n",
+      },
+    ],
+  },
+  // -- News of connections that no poll has brought --------------------------------
+  {
+    name: "what was sent after a pause is written before the event loop polls",
+    patches: [
+      {
+        file: "src/patterns/flusher.ts",
+        from: "if (waiting.length > 0 && isOutdated()) {",
+        to: "if (isOutdated() && false) {",
+      },
+      {
+        file: OUTBOUND,
+        from: "    if (isOutdated()) {\n",
+        to: "    if (isOutdated() && false) {\n",
+      },
+    ],
+  },
+  {
+    name: "a large message is written before the event loop polls",
+    patches: [
+      {
+        file: OUTBOUND,
+        from: "    if (isOutdated()) {\n",
+        to: "    if (isOutdated() && false) {\n",
+      },
+    ],
+  },
+  {
+    name: "peers are chosen before the event loop polls",
+    patches: [
+      {
+        file: OPERATIONS,
+        from: "return (this.mixed !== undefined || this.type.decidesNow) && this.#knowsOldNews",
+        to: "return this.mixed !== undefined && this.#knowsOldNews",
+      },
+    ],
+  },
+  {
+    name: "an immediate is taken for a poll",
+    patches: [
+      {
+        file: LAST_POLL,
+        from: "return polledMs >= sinceMs &&",
+        to: "return checkedMs >= sinceMs &&",
+      },
+    ],
+  },
+  {
+    name: "what a poll has brought is all that there is",
+    patches: [
+      {
+        file: LAST_POLL,
+        from: " && !(hasNews && checkedMs - sinceMs < MORE_NEWS_MS)",
+        to: "",
+      },
+    ],
+  },
+  {
+    name: "a poll counts although the program was busy after it",
+    patches: [
+      {
+        file: LAST_POLL,
+        from: "  return checkedMs - polledMs <= OLD_MS || ++one.busyTurns > BUSY_TURNS_MAX\n",
+        to: "  return true\n",
+      },
+    ],
+  },
+  {
+    name: "what waited for a poll waits for the next one on a slow machine",
+    patches: [{ file: LAST_POLL, from: "isFresh = ready.length > 0", to: "isFresh = false" }],
+  },
+  {
+    name: "a message overtakes those that wait for a poll",
+    patches: [
+      {
+        file: OPERATIONS,
+        from: "    if (this.holds || this.#mustPoll) return this.#holdSend(message, routing, sendTimeoutMs)",
+        to: "    if (this.#mustPoll) return this.#holdSend(message, routing, sendTimeoutMs)",
+      },
+    ],
+  },
+  {
+    name: "messages that wait for a poll are sent in another order",
+    patches: [
+      {
+        file: OPERATIONS,
+        from: "    for (let next = this.#held.shift(); next; next = this.#held.shift()) {\n",
+        to: "    const held = [...this.#held].reverse()\n    while (this.#held.length > 0) this.#held.shift()\n    for (const one of held) this.#held.push(one)\n    for (let next = this.#held.shift(); next; next = this.#held.shift()) {\n",
+      },
+    ],
+  },
+  {
+    name: "a socket that sends without a wait is busy while the event loop has not polled",
+    patches: [
+      {
+        file: OPERATIONS,
+        from: "if (this.#sending || this.#held.length > OPERATIONS_MAX)",
+        to: "if (this.#sending || this.holds)",
+      },
+    ],
+  },
+  {
+    name: "flush() does not wait for what waits for a poll",
+    patches: [
+      {
+        file: "src/sockets/flush.ts",
+        from: "    operations.afterHeld(() => {\n",
+        to: "    ;((callback: () => void) => callback())(() => {\n",
+      },
+    ],
+  },
+  {
+    name: "a socket that is closed forgets what waits for a poll",
+    patches: [
+      {
+        file: OPERATIONS,
+        from: "    this.isClosed = true\n    this.endPending()\n    this.afterHeld(() => {\n",
+        to: "    this.isClosed = true\n    this.endPending()\n    while (this.holds) this.#held.shift()?.resolve()\n    this.afterHeld(() => {\n",
       },
     ],
   },

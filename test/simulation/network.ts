@@ -48,6 +48,8 @@ export interface Tamperer {
 }
 
 const READ_BYTES = 64 * 1024
+/** A share of what is read at once that hardly takes more than one read. */
+const READS = 8
 
 function systemError(code: string, syscall: string): NodeJS.ErrnoException {
   return Object.assign(new Error(`${syscall} ${code}`), { code, syscall, errno: -1 })
@@ -273,6 +275,9 @@ export class Handle {
   isReading = false
   isClosed = false
   isReset = false
+  /** The time since when the next reads would find the end; undefined if there is more to read. */
+  endSince: number | undefined
+  closedMs = Number.POSITIVE_INFINITY
   #readPosted = false
   #writing: { bytes: Uint8Array; done: (error?: Error) => void } | undefined
   #writePosted = false
@@ -297,11 +302,15 @@ export class Handle {
 
   readStop(): void {
     this.isReading = false
+    this.endSince = undefined
   }
 
   readable(): void {
-    if (!this.isReading || this.#readPosted || this.isClosed) return
+    if (!this.isReading || this.isClosed) return
     const from = this.in as Direction
+    const isNext = from.arrivedBytes <= from.traits.readBytes / READS
+    if (isNext && (from.endArrived || this.isReset)) this.endSince ??= this.world.now
+    if (this.#readPosted) return
     if (from.arrivedBytes === 0 && !from.endArrived && !this.isReset) return
     this.#readPosted = true
     this.loop.post(() => this.#read(), 0.001)
@@ -340,6 +349,11 @@ export class Handle {
     this.#writing = { bytes: bytes.subarray(taken), done }
     this.writable()
     return false
+  }
+
+  /** Bytes of the write in progress that the system has not accepted. */
+  get writeQueueSize(): number {
+    return this.#writing?.bytes.length ?? 0
   }
 
   writable(): void {
@@ -385,6 +399,7 @@ export class Handle {
   close(done: () => void): void {
     if (this.isClosed) return
     this.isClosed = true
+    this.closedMs = this.world.now
     this.isReading = false
     this.#writing = undefined
     this.handles?.delete(this)
@@ -410,6 +425,7 @@ interface OnRead {
 interface Write {
   chunk: Uint8Array
   encoding: string
+  callback: ((error?: Error) => void) | undefined
 }
 
 interface SocketOptions {
@@ -420,9 +436,11 @@ interface SocketOptions {
 
 /** A watcher of sockets, for the rules that they must follow. */
 export interface SocketWatcher {
-  /** Bytes were written to a connection that is known to have ended. */
   /** The system accepted bytes in a direction of a link. */
   took(link: Link, direction: object, bytes: Uint8Array): void
+  /** Bytes were written to a connection whose end the next poll of the event loop would have found. */
+  wroteUnaware(socket: Socket, bytes: Uint8Array, endSince: number): void
+  /** Bytes were written to a connection that is known to have ended. */
   wroteInVain(socket: Socket, bytes: Uint8Array, why: string): void
 }
 
@@ -435,6 +453,8 @@ export class Socket extends EventEmitter {
   connecting = false
   writableNeedDrain = false
   writableLength = 0
+  /** What Node shows of the write in progress, as a part of its internals. */
+  readonly _writableState = { writelen: 0 }
   readonly allowHalfOpen: boolean
   readonly #onread: OnRead | undefined
   readonly #loop: EventLoop
@@ -570,8 +590,10 @@ export class Socket extends EventEmitter {
 
   // -- Writing ---------------------------------------------------------------------
 
-  write(bytes: Uint8Array): boolean {
+  write(bytes: Uint8Array, callback?: (error?: Error) => void): boolean {
+    const endSince = this._handle?.endSince
     if (this.#over) Socket.watcher?.wroteInVain(this, bytes, this.#over)
+    else if (endSince !== undefined) Socket.watcher?.wroteUnaware(this, bytes, endSince)
     if (this.#isEnding) {
       this.#fail(
         Object.assign(new Error("write after end"), { code: "ERR_STREAM_WRITE_AFTER_END" }),
@@ -582,7 +604,7 @@ export class Socket extends EventEmitter {
     this.writableLength += bytes.length
     const hasRoom = this.writableLength < 16 * 1024
     if (!hasRoom) this.writableNeedDrain = true
-    this.#queue.push({ chunk: bytes, encoding: "buffer" })
+    this.#queue.push({ chunk: bytes, encoding: "buffer", callback })
     if (!this.#isCorked) this.#writeNext(true)
     return hasRoom
   }
@@ -608,8 +630,11 @@ export class Socket extends EventEmitter {
     this.#isWriting = true
     let length = 0
     for (const { chunk } of queue) length += chunk.length
+    this._writableState.writelen = length
     const written = (error?: Error) => {
       this.#isWriting = false
+      this._writableState.writelen = 0
+      for (const { callback } of queue) callback?.(error)
       if (this.destroyed) return
       if (error) {
         this.#destroy(error)
@@ -704,6 +729,11 @@ export class Socket extends EventEmitter {
         this.emit("error", error)
       })
     }
+    const callbacks = this.#queue.flatMap(({ callback }) => callback ?? [])
+    if (callbacks.length > 0)
+      this.#loop.nextTick(() => {
+        for (const callback of callbacks) callback(error ?? new Error("destroyed"))
+      })
     this.#queue = []
     const handle = this._handle
     const closed = () => {

@@ -6,6 +6,7 @@ import type { Package, Process } from "./engine.js"
 import { ANYBODY, type Author, build, type Head, readHead, topicOf } from "./messages.js"
 import {
   type Action,
+  type BurstSpec,
   type EndpointSpec,
   type Scenario,
   type SocketSpec,
@@ -40,6 +41,7 @@ export interface AnySocket {
   receiveHighWaterMark: number
   readonly lz4: {
     on(name: string, listener: (event: PeerEvent) => void): void
+    flush(options: { timeout: number }): Promise<void>
     readonly stats: { sent: Counts; received: Counts; waiting: { messages: number } }
     readonly connections: readonly {
       readonly remotePort: number
@@ -51,6 +53,9 @@ export interface AnySocket {
   readonly events: { on(name: string, listener: () => void): void }
   [Symbol.asyncIterator](): AsyncIterator<Received>
 }
+
+/** A message, its parts, and the arguments of send(). */
+type Posted = [head: Head, parts: Buffer[], args: [Buffer[] | Buffer, object?]]
 
 interface PeerEvent {
   remoteAddress: string
@@ -71,6 +76,10 @@ export interface Counts {
 const PROBE_MS = 50
 const PROBE_BYTES_PER_MS = 150
 const PROBE_MAX_MS = 3000
+/** Milliseconds in which all that was sent in a burst is flushed, or never. */
+const FLUSH_MS = 300
+/** Number of messages that any program may send without a wait. */
+const UNAWAITED_MAX = 500
 /** Milliseconds between the operations of a program that hurries. */
 const EAGER_MS = 5
 
@@ -114,6 +123,8 @@ export class Program {
   readonly #checkers: readonly Checker[]
   readonly #largeBytes: number
   readonly #lacksMemory: boolean
+  /** Number of operations without a wait. */
+  readonly #operations: number
   /** Whether some peers may send anything. */
   readonly #hasHostilePeers: boolean
   /** The topics that it is subscribed to, each as often as it subscribed. */
@@ -162,6 +173,7 @@ export class Program {
   ) {
     this.#lacksMemory = scenario.memoryShare > 0
     this.#largeBytes = scenario.limits.largeBytes ?? 65_536
+    this.#operations = scenario.limits.operations
     this.#hasHostilePeers = scenario.hostile.length > 0
     this.spec = spec
     this.author = authorOf(spec)
@@ -475,8 +487,7 @@ export class Program {
   async #ask(): Promise<void> {
     const { count, burst, pauseMs } = this.spec.send as NonNullable<SocketSpec["send"]>
     for (let i = 0; i < count && !this.isClosed; i++) {
-      this.#asked = { sender: this.spec.number, sequence: this.#sequence, to: ANYBODY }
-      if (!(await this.#sendNow())) {
+      if (!(await this.#request())) {
         await this.#sleep(1)
         continue
       }
@@ -484,6 +495,88 @@ export class Program {
       if ((i + 1) % burst === 0) await this.#sleep(pauseMs)
     }
     this.hasSent = true
+  }
+
+  #request(): Promise<boolean> {
+    this.#asked = { sender: this.spec.number, sequence: this.#sequence, to: ANYBODY }
+    return this.#sendNow()
+  }
+
+  // -- Bursts ----------------------------------------------------------------------
+
+  /** Computes, and then sends before the event loop polls. */
+  async #burst(ms: number, burst: BurstSpec): Promise<void> {
+    this.process.loop.pause(ms)
+    // A REQ that has asked may not ask again.
+    if (this.spec.type === "Request" && !this.hasSent) return
+    const heads: Head[] = []
+    const isFree = !this.isSending
+    for (let i = 0; i < burst.count && !this.isClosed; i++) {
+      if (this.spec.type === "Request") {
+        if (!(await this.#request()) || !(await this.#receiveOne())) return
+        continue
+      }
+      if (!burst.awaits && !this.socket.writable) break
+      const next = this.#nextOfBurst(i)
+      if (!next) break
+      heads.push(next[0])
+      const settled = this.#post(...next)
+      if (burst.awaits) await settled
+      else if (isFree) settled.then((code) => this.#checkTaken(next[0], code))
+    }
+    if (burst.then === "close") this.close()
+    else if (burst.then === "flush") await this.#flush(heads)
+    else if (burst.then === "receive") await this.#poll()
+  }
+
+  /** Returns what to send next: a ROUTER or SERVER sends to each peer in turn. */
+  #nextOfBurst(i: number): Posted | undefined {
+    const { type } = this.spec
+    const isNamed = type === "Server" || (type === "Router" && this.#names.size === 0)
+    if (!isNamed) {
+      const head = this.#next()
+      const parts = this.#build(head)
+      return [head, parts, this.#arguments(head, parts)]
+    }
+    const peers = [...this.#ids]
+    // A REQ accepts only replies.
+    if (peers.length === 0 || this.spec.partner === "Request") return undefined
+    const [id, number] = peers[i % peers.length] as [string, number]
+    const head = this.#next(number)
+    const parts = this.#build(head)
+    if (type === "Server") return [head, parts, [parts, { routingId: Number(id) }]]
+    return [head, parts, [[Buffer.from(id, "latin1"), ...parts]]]
+  }
+
+  /** Who may write, and sends nothing else, is not told that it is busy. */
+  #checkTaken({ sequence }: Head, code: string): void {
+    if (code !== "EBUSY" || this.#operations < UNAWAITED_MAX || sequence > UNAWAITED_MAX) return
+    const name = `${this.spec.type} ${this.spec.number}: ${sequence}`
+    if (!this.isClosed) this.#world.fail("who is writable is not busy", name)
+  }
+
+  async #flush(heads: readonly Head[]): Promise<void> {
+    try {
+      await this.socket.lz4.flush({ timeout: FLUSH_MS })
+    } catch (error) {
+      this.#unless(["EAGAIN", "EBADF"], error)
+      return
+    }
+    for (const checker of this.#checkers) checker.flushed?.(this.spec, heads)
+  }
+
+  /** Receives what there is. */
+  async #poll(): Promise<void> {
+    if (!this.spec.receive || this.isReceiving || this.isClosed) return
+    const { receiveTimeout } = this.socket
+    try {
+      this.socket.receiveTimeout = 0
+      const received = this.socket.receive()
+      this.socket.receiveTimeout = receiveTimeout
+      await this.#took(await received)
+    } catch (error) {
+      this.#unless(["EAGAIN", "EBUSY", "EBADF", "EFSM"], error)
+    }
   }
 
   // -- Receiving -------------------------------------------------------------------
@@ -663,7 +756,7 @@ export class Program {
 
   // -- Actions ---------------------------------------------------------------------
 
-  act({ kind, value }: Action): void {
+  act({ kind, value, burst }: Action): void {
     if (this.isClosed) return
     this.#world.log(40, value, () => `${this.spec.type} ${this.spec.number}: ${kind}`)
     switch (kind) {
@@ -708,6 +801,9 @@ export class Program {
       case "kill":
         this.process.killThreads()
         break
+      case "burst":
+        if (burst) void this.#burst(value, burst)
+        break
       case "compute":
         this.process.loop.compute(value)
         break
@@ -738,13 +834,14 @@ export class Program {
     }
   }
 
-  /** Binds the address again, with the opposite setting for arenas. */
+  /** Binds the address again, with the opposite setting for arenas if peers have different ones. */
   async #rebind(address: string, options: EndpointSpec["options"], afterMs: number): Promise<void> {
     await this.#unbind(address)
     this.process.loop.setTimeout(() => {
       if (this.isClosed) return
       try {
-        this.socket.bindSync(address, { ...options, revision: options.revision === 1 ? 2 : 1 })
+        const revision = options.revision && { revision: options.revision === 1 ? 2 : 1 }
+        this.socket.bindSync(address, { ...options, ...revision })
       } catch (error) {
         this.#unless(["EADDRINUSE", "EBUSY", "ERR_LZ4_THREAD"], error)
       }

@@ -6,6 +6,7 @@ import { Delivery } from "./checkers/delivery.js"
 import { Dictionaries } from "./checkers/dictionaries.js"
 import { Encryption } from "./checkers/encryption.js"
 import { Leftovers } from "./checkers/leftovers.js"
+import { OldNews } from "./checkers/old-news.js"
 import { Pipes } from "./checkers/pipes.js"
 import { OnTheWay } from "./curve.js"
 import { type Compiled, Process } from "./engine.js"
@@ -14,9 +15,9 @@ import type { Head } from "./messages.js"
 import { type Fault, Network, Socket, type Treatment } from "./network.js"
 import { OUT_OF_MEMORY, Program } from "./programs.js"
 import { Random } from "./random.js"
-import type { CurveSpec, NetworkSpec, Scenario } from "./scenario.js"
-import { isCalm, mayRefuse, type Run } from "./state.js"
-import { World } from "./world.js"
+import type { Action, CurveSpec, NetworkSpec, Scenario, SocketSpec } from "./scenario.js"
+import { endsOf, isCalm, mayRefuse, type Run } from "./state.js"
+import { type EventLoop, World } from "./world.js"
 import { makeHandler } from "./zap.js"
 
 /** The time at which programs stop pausing and connections stop failing, in simulated milliseconds. */
@@ -138,10 +139,14 @@ export function play(scenario: Scenario, compiled: Compiled, keepsLog = false): 
     ...(scenario.curve ? [new Encryption(run, scenario.curve, compiled)] : []),
     new Dictionaries(run),
     new Leftovers(run),
+    new OldNews(run),
   )
   Socket.watcher = {
     took: (...args) => {
       for (const checker of checkers) checker.took?.(...args)
+    },
+    wroteUnaware: (...args) => {
+      for (const checker of checkers) checker.wroteUnaware?.(...args)
     },
     wroteInVain: (...args) => {
       for (const checker of checkers) checker.wroteInVain?.(...args)
@@ -208,14 +213,37 @@ function begin(run: Run, names: readonly number[], checkers: readonly Checker[])
       for (const action of scenario.actions) {
         const program = own.find(({ spec }) => spec.number === action.socket)
         if (!program) continue
-        process.loop.setTimeout(() => {
-          if (action.kind === "reset") {
-            for (const link of network.links) link.reset("network")
-          } else program.act(action)
-        }, action.atMs)
+        const act = () => {
+          const { kind } = action
+          if (kind === "reset") for (const link of network.links) link.reset("network")
+          else if (kind === "cut" || kind === "end") cut(run, program.spec, kind)
+          else program.act(action)
+        }
+        process.loop.setTimeout(() => inPhase(process.loop, action, act), action.atMs)
       }
     })
   }
+}
+
+/** Resets the connections of a socket, or lets others find their end. */
+function cut(run: Run, spec: SocketSpec, how: "cut" | "end"): void {
+  for (const link of run.network.links) {
+    const ends = endsOf(run, link)
+    if (ends?.dialling !== spec && ends?.accepting !== spec) continue
+    if (how === "cut") link.reset("network")
+    else {
+      const to = ends.dialling === spec ? link.out : link.in
+      if (!to.ended && !link.isOver) link.wasCut = true
+      to.end()
+    }
+  }
+}
+
+/** Calls a function in the phase of the event loop in which an action begins. */
+function inPhase(loop: EventLoop, { burst }: Action, act: () => void): void {
+  if (burst?.phase === "poll") loop.post(act)
+  else if (burst?.phase === "check") loop.setImmediate(act)
+  else act()
 }
 
 /** Makes publishers send in a quiet phase, to check that connected subscribers are subscribed. */

@@ -82,6 +82,17 @@ export interface SocketSpec {
   listens: boolean
 }
 
+/** What a program sends after it has computed, before the event loop polls. */
+export interface BurstSpec {
+  /** The phase of the event loop in which it computes. */
+  phase: "timers" | "poll" | "check"
+  count: number
+  /** Whether it awaits each message. */
+  awaits: boolean
+  /** What it does afterwards. */
+  then: "flush" | "close" | "receive" | "nothing"
+}
+
 export interface Action {
   kind:
     | "close"
@@ -95,9 +106,14 @@ export interface Action {
     | "marks"
     | "kill"
     | "pause"
+    | "burst"
+    | "cut"
+    | "end"
   atMs: number
   socket: number
   value: number
+  /** For "burst". `value` is how long it computes, in milliseconds. */
+  burst?: BurstSpec
 }
 
 /** A peer that connects to a bound endpoint and breaks rules. */
@@ -405,6 +421,11 @@ export function makeScenario(seed: number): Scenario {
     type === "Pair" || options.routingId !== undefined
   if (lacksMemory && threads && sockets.some(mayNotRead))
     for (const { options } of sockets) if (options.linger === -1) options.linger = 20
+  const paused = new Random(seed, 61)
+  const burst =
+    !proxied && !breaks && paused.chance(BURST_SHARE)
+      ? burstAfterPause(paused, sockets, network, acted)
+      : undefined
   const auth = random.chance(0.1) ? authenticate(random, binding, connecting) : undefined
   const encrypted = new Random(seed, 37)
   const curve = encrypted.chance(CURVE_SHARE)
@@ -439,10 +460,94 @@ export function makeScenario(seed: number): Scenario {
     atomicShare: random.pick([0, 0.01, 0.1]),
     // A slow machine on a network of single bytes would only read, and miss heartbeats.
     clockMs: random.pick(
-      beats || network.readBytes < 1000 || isForXPub ? [0, 0.001, 0.01] : [0, 0.001, 0.1, 1.5],
+      burst || beats || network.readBytes < 1000 || isForXPub
+        ? [0, 0.001, 0.01]
+        : [0, 0.001, 0.1, 1.5],
     ),
   }
 }
+
+/** The share of scenarios in which a program computes while its peers come and go, and then sends. */
+const BURST_SHARE = 0.12
+
+/** Returns the sockets that a socket connects to, or that connect to it. */
+function peersOf({ number, endpoints }: SocketSpec, sockets: readonly SocketSpec[]): SocketSpec[] {
+  return sockets.filter(
+    (other) =>
+      endpoints.some(({ to }) => to === other.number) ||
+      other.endpoints.some(({ to }) => to === number),
+  )
+}
+
+/** Makes a program compute, while its peers come and go, and then send. Returns its socket. */
+function burstAfterPause(
+  random: Random,
+  sockets: readonly SocketSpec[],
+  network: NetworkSpec,
+  acted: Action[],
+): SocketSpec | undefined {
+  const candidates = sockets.filter(
+    ({ type, send }) => send || type === "Router" || type === "Server",
+  )
+  const busy = random.pick(candidates)
+  const peers = peersOf(busy, sockets)
+  if (peers.length === 0) return undefined
+  // All others go on.
+  busy.process = BUSY_PROCESS
+  for (const { options, send, receive, endpoints } of [busy, ...peers]) {
+    for (const endpoint of endpoints) endpoint.atMs = 0
+    options.reconnectInterval = random.pick([3, 10])
+    delete options.reconnectMaxInterval
+    if (send) {
+      send.startMs = 0
+      send.count = Math.min(send.count, busy.type === "Request" ? 3 : 20)
+    }
+    if (receive) Object.assign(receive, { startMs: 0, computeMs: 0 })
+  }
+  if (random.chance(0.2)) busy.options.immediate = true
+  if (busy.type === "Router") busy.options.mandatory = random.chance(0.8)
+  if (random.chance(0.2)) for (const { options } of busy.endpoints) options.thread = true
+  if (random.chance(0.8))
+    Object.assign(network, { latencyMs: random.pick([0.01, 1]), capacityBytes: 1_000_000 })
+  if (random.chance(0.15)) {
+    for (const { options } of peers)
+      Object.assign(options, { heartbeatInterval: 60, heartbeatTimeout: 40 })
+    // Heartbeats end in pauses only.
+    Object.assign(network, { latencyMs: 0.05, pieceBytes: 65_536, readBytes: 65_536 })
+  }
+  const atMs = random.between(20, 60)
+  const value = random.pick([5, 10, 30, 100, 300])
+  const then = random.pick(["nothing", "nothing", "flush", "close", "receive"] as const)
+  const burst = {
+    phase: random.pick(["timers", "poll", "check"] as const),
+    count: random.pick([1, 2, 5, 20, 50]),
+    awaits: random.chance(0.4),
+    then,
+  }
+  acted.push({ kind: "burst", atMs, socket: busy.number, value, burst })
+  for (const { number, endpoints } of random.shuffled(peers).slice(0, random.between(0, 2)))
+    acted.push({
+      kind: random.pick<Action["kind"]>(
+        endpoints.some(({ kind }) => kind === "bind")
+          ? ["cut", "end", "close", "unbind", "rebind", "rebind"]
+          : ["cut", "end", "close", "disconnect", "reconnect", "reconnect"],
+      ),
+      // Now and then, when the pause is over.
+      atMs: atMs + random.between(1, value + 1),
+      socket: number,
+      value: random.pick([1, 2, 5, 20]),
+    })
+  // Messages that cannot be written would linger forever.
+  if (!acted.every((action) => onlyLingers(sockets, action)))
+    for (const { options } of sockets) if (options.linger === -1) options.linger = 20
+  if (then === "close") busy.options.linger = LONG_LINGER_MS
+  return busy
+}
+
+/** The process of a program that computes, which has no other. */
+const BUSY_PROCESS = 2
+/** Longer than connections take to come back, and less than a run has for its end. */
+const LONG_LINGER_MS = 1000
 
 /** Adds the sockets of a proxy, both of which bind. */
 function addProxy(
@@ -709,7 +814,11 @@ function acceptPlain(random: Random, sockets: readonly SocketSpec[]): number | u
     for (const { options } of endpoints) options.acceptPlain = true
   if (random.chance(0.3)) return undefined
   // Both sockets of a proxy are in one process.
-  for (const socket of sockets) if (!socket.isForwarded) socket.process = random.below(2)
+  for (const socket of sockets) {
+    if (socket.isForwarded) continue
+    const process = random.below(2)
+    if (socket.process !== BUSY_PROCESS) socket.process = process
+  }
   return 1
 }
 
@@ -895,8 +1004,12 @@ function moreActions(random: Random, sockets: readonly SocketSpec[], mayLose: bo
 }
 
 /** Returns whether an action loses no message that lingers for as long as it has to. */
-export function onlyLingers(sockets: readonly SocketSpec[], { kind, socket }: Action): boolean {
+export function onlyLingers(
+  sockets: readonly SocketSpec[],
+  { kind, socket, burst }: Action,
+): boolean {
   if (kind === "compute" || kind === "pause") return true
+  if (kind === "burst") return burst?.then !== "close"
   const type = sockets.find(({ number }) => number === socket)?.type
   return (kind === "disconnect" || kind === "reconnect") && (type === "Push" || type === "Scatter")
 }

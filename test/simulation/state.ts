@@ -1,7 +1,7 @@
 import type { Process } from "./engine.js"
 import type { Link, Network } from "./network.js"
 import { addressOf, type Program } from "./programs.js"
-import type { Scenario, SocketSpec } from "./scenario.js"
+import type { Action, Scenario, SocketSpec } from "./scenario.js"
 import type { World } from "./world.js"
 
 /** The whole state of a run, for checkers. */
@@ -24,7 +24,12 @@ const ENDING: ReadonlySet<string> = new Set([
   "reconnect",
   "reset",
   "kill",
+  "cut",
+  "end",
 ])
+
+/** Returns whether an action ends connections. */
+const ends = ({ kind, burst }: Action): boolean => ENDING.has(kind) || burst?.then === "close"
 
 export function isCalm(scenario: Scenario): boolean {
   const { actions, network, sockets, memoryShare, auth, curve } = scenario
@@ -34,7 +39,7 @@ export function isCalm(scenario: Scenario): boolean {
     !curve?.tampered &&
     // A thread without memory ends the connection, and so does one that cannot encrypt.
     (memoryShare === 0 || (!sockets.some(usesThreads) && !curve)) &&
-    !actions.some(({ kind }) => ENDING.has(kind)) &&
+    !actions.some(ends) &&
     network.reset === 0 &&
     network.fin === 0 &&
     sockets.every(({ options }) => options.heartbeatInterval === undefined)
@@ -59,10 +64,11 @@ export function mayEnd({ actions, sockets }: Scenario, socket: number): boolean 
   const isForwarded = (number: number) => sockets.find((one) => one.number === number)?.isForwarded
   // If one socket of a proxy is closed, both are.
   const isIt = (other: number) => other === socket || (isForwarded(other) && isForwarded(socket))
-  return actions.some(({ kind, socket: other }) => {
-    // The network ends all connections then, and programs none.
-    if (kind === "reset") return false
-    return kind === "kill" || (ENDING.has(kind) && isIt(other) === true)
+  return actions.some((action) => {
+    const { kind, socket: other } = action
+    // The network ends connections then, and programs none.
+    if (kind === "reset" || kind === "cut" || kind === "end") return false
+    return kind === "kill" || (ends(action) && isIt(other) === true)
   })
 }
 

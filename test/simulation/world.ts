@@ -91,14 +91,64 @@ export class Timer {
   }
 }
 
+/** An immediate. Like Node's, one that is not referenced does not make the event loop go on. */
+export class Immediate {
+  callback: (() => void) | undefined
+  readonly #loop: EventLoop
+  #isReferenced = true
+
+  constructor(loop: EventLoop, callback: () => void) {
+    this.#loop = loop
+    this.callback = callback
+  }
+
+  ref(): this {
+    if (this.#isReferenced) return this
+    this.#isReferenced = true
+    if (this.callback) this.#loop.countReferenced(1)
+    return this
+  }
+
+  unref(): this {
+    if (this.#isReferenced && this.callback) this.#loop.countReferenced(-1)
+    this.#isReferenced = false
+    return this
+  }
+
+  hasRef(): boolean {
+    return this.#isReferenced
+  }
+
+  /** Returns the callback, which will not be called again. */
+  take(): (() => void) | undefined {
+    const { callback } = this
+    this.callback = undefined
+    if (callback && this.#isReferenced) this.#loop.countReferenced(-1)
+    return callback
+  }
+}
+
+/** A phase of Node's event loop. The main script counts as a timer: the event loop polls after it. */
+type Phase = "timers" | "poll" | "check"
+
+/** Milliseconds from which on a turn is long: the network has news before the event loop polls again. */
+const LONG_MS = 1
+
 /** Maximum delay of a timer on an idle event loop, in milliseconds. */
 const TIMER_LATE_MS = 1
 
-/** A thread with an event loop: timers, immediates, ticks, and events of the network. */
+/**
+ * A thread with an event loop: timers, immediates, ticks, and events of the network. It polls for events
+ * when it has nothing else to do. As in Node, what became due during a long callback runs in this order:
+ * the other events of the last poll and then the immediates, if the callback was of a poll; timers; and
+ * only then, after another poll, what the network has had to tell meanwhile.
+ */
 export class EventLoop {
   readonly name: string
   readonly world: World
-  readonly events: EventHeap = new EventHeap()
+  /** Events of the system, and the next run of the immediates. */
+  readonly #events = new EventHeap()
+  readonly #due = new EventHeap()
   readonly timers: Set<Timer> = new Set()
   /** Whether a callback is running, or the thread waits for another one. */
   isBusy = false
@@ -110,8 +160,16 @@ export class EventLoop {
   #ticks: (() => void)[] = []
   /** Whether its turn has come to the queue of promises. */
   isInMicrotasks = false
-  #immediates: { callback: (() => void) | undefined }[] = []
-  #checking = false
+  #immediates: Immediate[] = []
+  /** Number of immediates that are referenced. */
+  #referenced = 0
+  /** The event that runs the immediates, if there is one. */
+  #checking: Event | undefined
+  #phase: Phase = "timers"
+  /** Events up to this time belong to the last poll. */
+  #polledAt = 0
+  #turnBeganAt = 0
+  #turnEndedAt = 0
   /** The time of the latest timer, by duration: timers of the same duration keep their order. */
   readonly #latest = new Map<number, number>()
 
@@ -151,24 +209,27 @@ export class EventLoop {
     timer.loop.timers.delete(timer)
   }
 
-  readonly setImmediate = (callback: (...args: unknown[]) => void, ...args: unknown[]): object => {
-    const immediate = { callback: () => callback(...args), unref: () => immediate }
+  readonly setImmediate = (
+    callback: (...args: unknown[]) => void,
+    ...args: unknown[]
+  ): Immediate => {
+    const immediate = new Immediate(this, () => callback(...args))
     this.#immediates.push(immediate)
-    this.#checkLater()
+    this.countReferenced(1)
     return immediate
   }
 
-  readonly clearImmediate = (immediate: { callback: unknown } | undefined): void => {
-    if (immediate) immediate.callback = undefined
+  readonly clearImmediate = (immediate: Immediate | undefined): void => {
+    immediate?.take()
   }
 
   readonly nextTick = (callback: (...args: unknown[]) => void, ...args: unknown[]): void => {
     this.#ticks.push(args.length === 0 ? callback : () => callback(...args))
   }
 
-  /** Whether there are callbacks to run before time advances. */
+  /** Whether there are immediates that keep a process alive. */
   get hasImmediates(): boolean {
-    return this.#immediates.length > 0
+    return this.#referenced > 0
   }
 
   /** Whether callbacks of nextTick have not run yet. */
@@ -184,7 +245,52 @@ export class EventLoop {
   }
 
   postAt(run: () => void, at: number): void {
-    this.events.push({ at, order: this.world.nextOrder(), run })
+    this.#events.push({ at, order: this.world.nextOrder(), run })
+  }
+
+  /** The event that runs next. */
+  get first(): Event | undefined {
+    const event = this.#events.first
+    const timer = this.#due.first
+    if (!event || !timer) return event ?? timer
+    if (event.at <= this.#polledAt) return event
+    if (timer.at <= this.#turnEndedAt) return timer
+    return isBefore(event, timer) ? event : timer
+  }
+
+  /** Takes the event that runs next, which is at its time. */
+  shift(): () => void {
+    const event = this.first as Event
+    if (event === this.#due.first) {
+      // The event loop has waited for the timer in a poll, which immediates follow.
+      if (event.at > this.#turnEndedAt && this.#immediates.length > 0 && !this.#checking)
+        return () => this.#check()
+      this.#phase = "timers"
+      return this.#due.shift().run
+    }
+    this.#phase = event === this.#checking ? "check" : "poll"
+    if (event.at > this.#polledAt) this.#polledAt = this.world.now
+    return this.#events.shift().run
+  }
+
+  /** A callback begins to run. */
+  beginTurn(): void {
+    this.isBusy = true
+    this.#turnBeganAt = this.world.now
+  }
+
+  /** A callback has run, and all ticks and promises after it. */
+  endTurn(): void {
+    this.isBusy = false
+    this.#turnEndedAt = this.world.now
+    if (this.#immediates.length === 0) return
+    if (this.#phase === "poll") this.#checkSoon()
+    else if (this.#referenced > 0) this.#checkLater()
+  }
+
+  /** Runs a script, after which the event loop polls. */
+  beginScript(): void {
+    this.#phase = "timers"
   }
 
   #arm(timer: Timer, ms: number): void {
@@ -195,7 +301,7 @@ export class EventLoop {
       due + this.#random.fraction() * TIMER_LATE_MS,
     )
     this.#latest.set(length, at)
-    this.events.push({ at, order: this.world.nextOrder(), run: () => this.#fire(timer) })
+    this.#due.push({ at, order: this.world.nextOrder(), run: () => this.#fire(timer) })
   }
 
   #fire(timer: Timer): void {
@@ -207,21 +313,48 @@ export class EventLoop {
     timer.callback(...timer.args)
   }
 
+  /** Counts referenced immediates. They run even if nothing else happens on the event loop. */
+  countReferenced(by: number): void {
+    this.#referenced += by
+    // Promises of all threads share a queue, so that the thread may have no turn now.
+    if (by > 0 && !this.isBusy) this.#checkLater()
+  }
+
+  /** Immediates follow the events of the same poll. */
+  #checkSoon(): void {
+    const isLong = this.world.now - this.#turnBeganAt >= LONG_MS
+    if (isLong || (!this.#checking && this.#random.chance(0.2))) this.#checkAt(this.#polledAt)
+    else this.#checkLater()
+  }
+
   /** Immediates wait until other events had a chance. */
   #checkLater(): void {
     if (this.#checking) return
-    this.#checking = true
     // Other work of the event loop may take long.
     const maxMs = this.#random.chance(0.3) ? 3 : 0.05
-    this.post(() => this.#check(), this.#random.fraction() * maxMs)
+    this.#checkAt(this.world.now + this.#random.fraction() * maxMs)
+  }
+
+  #checkAt(at: number): void {
+    const event = {
+      at,
+      order: this.world.nextOrder(),
+      run: () => {
+        if (this.#checking === event) this.#check()
+      },
+    }
+    this.#checking = event
+    this.#events.push(event)
   }
 
   #check(): void {
-    this.#checking = false
+    this.#phase = "check"
+    this.#checking = undefined
     const immediates = this.#immediates
     this.#immediates = []
     for (const immediate of immediates) {
-      if (immediate.callback) this.world.guard(immediate.callback)
+      const callback = immediate.take()
+      if (callback) this.world.guard(callback)
       this.settle()
     }
   }
@@ -237,7 +370,15 @@ export class EventLoop {
     } while (this.#ticks.length > 0)
   }
 
-  /** Lets time pass during a callback, in which only other threads continue. */
+  /**
+   * Lets time pass at the beginning of a callback, in which only other threads continue, with all that
+   * they do. Nothing else of this thread waits for its turn then.
+   */
+  pause(ms: number): void {
+    this.world.asOutermost(() => this.compute(ms))
+  }
+
+  /** Lets time pass during a callback, in which only other threads continue: their promises do not. */
   compute(ms: number): void {
     this.busyMs += ms
     const wasBusy = this.isBusy
@@ -276,6 +417,8 @@ export class World {
   readonly expected: Set<string> = new Set()
   #order = 0
   #depth = 0
+  /** The depth at which the callback runs that has paused before it did anything else. */
+  #pausedDepth = 0
   #window = { endsAt: 0, steps: 0 }
   /** The thread whose callback has ended, and whose promises are being settled. */
   #settling: EventLoop | undefined
@@ -319,7 +462,7 @@ export class World {
   }
 
   runMicrotasks(): void {
-    if (this.#depth <= 1) runMicrotasks()
+    if (this.#depth - this.#pausedDepth <= 1) runMicrotasks()
   }
 
   /** Returns the time and the thread of the next event; undefined if there is none. */
@@ -328,8 +471,9 @@ export class World {
     let order = this.kernel.first?.order ?? 0
     let chosen: EventLoop | undefined
     for (const loop of this.loops) {
-      const { first } = loop.events
-      if (!first || loop.isBusy || loop.isOver) continue
+      if (loop.isBusy || loop.isOver) continue
+      const { first } = loop
+      if (!first) continue
       if (at === undefined || first.at < at || (first.at === at && first.order < order)) {
         at = first.at
         order = first.order
@@ -347,9 +491,8 @@ export class World {
     this.now = Math.max(this.now, at)
     this.steps++
     this.#checkRate()
-    const { run } = (loop?.events ?? this.kernel).shift()
-    if (!loop) run()
-    else this.#runOn(loop, run)
+    if (!loop) this.kernel.shift().run()
+    else this.#runOn(loop, loop.shift())
     if (this.#depth === 0) this.afterEvent?.()
     return true
   }
@@ -376,18 +519,30 @@ export class World {
 
   #runOn(loop: EventLoop, run: () => void): void {
     this.#depth++
-    loop.isBusy = true
+    loop.beginTurn()
     this.guard(run)
-    if (this.#depth === 1) this.#settling = loop
+    const isOutermost = this.#depth - this.#pausedDepth === 1
+    if (isOutermost) this.#settling = loop
     loop.settle()
     // Also settle promises of a thread that ran inside another one, which may have scheduled more.
-    if (this.#depth === 1) {
+    if (isOutermost) {
       let other = this.#unsettled
       for (; other; other = this.#unsettled) other.settle()
     }
-    loop.isBusy = false
+    loop.endTurn()
     this.#depth--
-    if (this.#depth === 0) this.#settling = undefined
+    if (this.#depth === this.#pausedDepth) this.#settling = undefined
+  }
+
+  /** Runs a function at the beginning of a callback, in which promises of other threads settle. */
+  asOutermost(run: () => void): void {
+    if (this.#depth !== 1) {
+      run()
+      return
+    }
+    this.#pausedDepth = 1
+    run()
+    this.#pausedDepth = 0
   }
 
   get #unsettled(): EventLoop | undefined {
@@ -407,6 +562,7 @@ export class World {
 
   /** Runs a script on a thread, as its main script. */
   runScript(loop: EventLoop, script: () => void): void {
+    loop.beginScript()
     this.#runOn(loop, script)
   }
 

@@ -125,7 +125,10 @@ export class Script extends Running {
     argument: unknown,
     descriptors: number | "unlimited" = "unlimited",
     environment: Record<string, string> = {},
-    { input = "ignore", errors = "pipe" }: { input?: "ignore" | "pipe"; errors?: "pipe" | number } = {},
+    {
+      input = "ignore",
+      errors = "pipe",
+    }: { input?: "ignore" | "pipe"; errors?: "pipe" | number } = {},
   ) {
     const head =
       'import * as zmq from "zeromq-lz4"; const argument = JSON.parse(process.env.SCRIPT_ARGUMENT);'

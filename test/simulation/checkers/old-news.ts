@@ -1,0 +1,181 @@
+/**
+ * Rules for programs that keep the event loop from its polls: what is sent afterwards goes to nobody whose
+ * end the system knew of by then.
+ */
+import type { Checker } from "../checker.js"
+import { type Head, readHead } from "../messages.js"
+import type { Handle, Link, Socket } from "../network.js"
+import type { Program } from "../programs.js"
+import { hasAssignedId, type SocketSpec, type TypeName } from "../scenario.js"
+import { endsOf, mayEnd, type Run, usesThreads } from "../state.js"
+
+/** Types that send each message to one of their peers, and lose none that a connection has not taken. */
+const CHOOSES: readonly TypeName[] = ["Push", "Scatter", "Dealer", "Client", "Request"]
+/** Maximum age of news of which decisions need not know, in milliseconds. */
+const OLD_MS = 5
+/** Number of readings of the clock in that time, each of which takes long on a slow machine. */
+const READINGS = 20
+/** Milliseconds in which a thread tells the program's of what it has read. */
+const THREAD_MS = 10
+/** More messages than a program sends before it flushes. */
+const MESSAGES_MAX = 200
+/** Frames of commands are not messages. */
+const COMMAND = 4
+
+interface Sent {
+  readonly head: Head
+  readonly sinceMs: number
+  fate: "sending" | "accepted" | "refused"
+  isReceived: boolean
+}
+
+export class OldNews implements Checker {
+  readonly #run: Run
+  /** The messages of each socket. */
+  readonly #sent = new Map<number, Sent[]>()
+
+  constructor(run: Run) {
+    this.#run = run
+  }
+
+  get #oldMs(): number {
+    return OLD_MS + READINGS * this.#run.scenario.clockMs
+  }
+
+  wroteUnaware(socket: Socket, bytes: Uint8Array, endSince: number): void {
+    const { world, scenario } = this.#run
+    // A command that is encrypted cannot be told from a message.
+    const beats = scenario.sockets.some(({ options }) => options.heartbeatInterval !== undefined)
+    if (scenario.curve && beats) return
+    const ageMs = world.now - endSince
+    if (ageMs <= this.#oldMs || ((bytes[0] ?? COMMAND) & COMMAND) !== 0) return
+    world.fail(
+      "nothing is sent to who is known to have gone",
+      `${bytes.length} bytes on ${socket.label}, which ended ${ageMs.toFixed(1)} ms ago`,
+    )
+  }
+
+  // -- Messages --------------------------------------------------------------------
+
+  #of(number: number): Sent[] {
+    let sent = this.#sent.get(number)
+    if (!sent) {
+      sent = []
+      this.#sent.set(number, sent)
+    }
+    return sent
+  }
+
+  sending({ number }: SocketSpec, head: Head): void {
+    const sinceMs = this.#run.world.now
+    this.#of(number)[head.sequence] = { head, sinceMs, fate: "sending", isReceived: false }
+  }
+
+  accepted(socket: SocketSpec, { sequence }: Head): void {
+    const sent = this.#of(socket.number)[sequence] as Sent
+    sent.fate = "accepted"
+    this.#checkReachable(socket, sent)
+  }
+
+  refused({ number }: SocketSpec, { sequence }: Head): void {
+    ;(this.#of(number)[sequence] as Sent).fate = "refused"
+  }
+
+  received(_: SocketSpec, parts: readonly Buffer[]): void {
+    const head = readHead(parts)
+    const sent = head && this.#of(head.sender)[head.sequence]
+    if (sent) sent.isReceived = true
+  }
+
+  flushed({ type, number }: SocketSpec, heads: readonly Head[]): void {
+    // Calls that wait for a turn of the event loop have not sent anything yet.
+    if (this.#run.scenario.limits.operations <= MESSAGES_MAX) return
+    for (const { sequence } of heads)
+      if (this.#of(number)[sequence]?.fate === "sending")
+        this.#run.world.fail(
+          "flush() waits for all that was sent before",
+          `${type} ${number}: ${sequence} has been neither sent nor refused`,
+        )
+  }
+
+  // -- Who has gone ----------------------------------------------------------------
+
+  /** Returns the ends of all connections that a socket has had. */
+  #handlesOf(spec: SocketSpec): [Link, Handle][] {
+    const handles: [Link, Handle][] = []
+    for (const link of this.#run.network.links) {
+      const ends = endsOf(this.#run, link)
+      if (ends?.dialling === spec) handles.push([link, link.dialling])
+      if (ends?.accepting === spec) handles.push([link, link.accepting])
+    }
+    return handles
+  }
+
+  /**
+   * Returns the time since when the event loop can know that a connection is over; undefined if it is not
+   * over. It never can if the connection is not read to its end.
+   */
+  #overSince(spec: SocketSpec, link: Link, handle: Handle): number | undefined {
+    const { endSince, closedMs } = handle
+    const isOver = link.isOver || link.wasCut || link.firstCloser !== undefined
+    if (!isOver) return undefined
+    return Math.min(endSince ?? closedMs, closedMs) + (usesThreads(spec) ? THREAD_MS : 0)
+  }
+
+  /** A ROUTER with `mandatory` knows who has gone. */
+  #checkReachable(spec: SocketSpec, { head, sinceMs }: Sent): void {
+    const { type, number, options, endpoints } = spec
+    if (type !== "Router" || options.mandatory !== true) return
+    if (endpoints.some(({ kind }) => kind === "connect")) return
+    let isKnown = false
+    for (const [link, handle] of this.#handlesOf(spec)) {
+      if (endsOf(this.#run, link)?.dialling.number !== head.to) continue
+      const over = this.#overSince(spec, link, handle)
+      if (over === undefined || over + this.#oldMs > sinceMs) return
+      isKnown = true
+    }
+    if (isKnown)
+      this.#run.world.fail(
+        "who is known to have gone is not reachable",
+        `Router ${number} accepts ${head.sequence} for ${head.to}`,
+      )
+  }
+
+  // -- Nothing is lost -------------------------------------------------------------
+
+  quiet(): void {
+    const { scenario, world, programs } = this.#run
+    if (world.failure || scenario.hostile.length > 0 || scenario.memoryShare > 0) return
+    if (scenario.auth || scenario.curve?.tampered || scenario.curve?.wrong.length) return
+    if (scenario.actions.some(({ kind }) => kind === "kill")) return
+    if (scenario.sockets.some((one) => one.options.conflate || one.isForwarded)) return
+    // As in libzmq, a ROUTER reads nothing from a peer whose routing id another has.
+    if (scenario.sockets.some((one) => one.options.routingId !== undefined || hasAssignedId(one)))
+      return
+    for (const program of programs) if (CHOOSES.includes(program.spec.type)) this.#check(program)
+  }
+
+  /** Checks that all that was sent after the last end of a connection was received. */
+  #check(program: Program): void {
+    const { spec, connected, isClosed } = program
+    if (isClosed || mayEnd(this.#run.scenario, spec.number)) return
+    let afterMs = 0
+    let links = 0
+    for (const [link, handle] of this.#handlesOf(spec)) {
+      const over = this.#overSince(spec, link, handle)
+      if (over === undefined) links++
+      else afterMs = Math.max(afterMs, over + this.#oldMs)
+    }
+    // Messages wait for those that it connects to.
+    if (links < connected.length) return
+    const lost = this.#of(spec.number).filter(
+      ({ fate, isReceived, sinceMs }) => fate === "accepted" && !isReceived && sinceMs > afterMs,
+    )
+    const [first] = lost
+    if (first)
+      this.#run.world.fail(
+        "what is sent after the last end of a connection is not lost",
+        `${spec.type} ${spec.number}: ${first.head.sequence} of ${first.sinceMs.toFixed(1)} and ${lost.length - 1} more`,
+      )
+  }
+}
