@@ -131,6 +131,7 @@ export class Operations implements SocketTypeEvents {
   close(ended: () => void): void {
     this.isClosed = true
     this.endPending()
+    if (this.mixed) this.sendHeld() // libzmq's side is closed next
     this.afterHeld(() => {
       this.mixed?.close()
       ended()

@@ -376,9 +376,13 @@ describe.each(ways)("over $name", (way) => {
 
 describe.each(lz4Ways)("over $name", (way) => {
   // Over tcp://, messages may be lost as well: libzmq's thread goes on at the same time as the sender's.
-  test("a process that was stopped sends to the peer that has taken the place of another", async () => {
-    // The timer is due when the process goes on, and runs before sockets are read.
-    const source = `
+  // What a thread knows of the peers of a bound endpoint, its program learns a moment later.
+  const roles = way.options[0]?.thread ? ["connects"] : ["connects", "is bound"]
+  test.each(roles)(
+    "a process that was stopped sends to the next peer: a PUSH that %s",
+    async (role) => {
+      // The timer is due when the process goes on, and runs before sockets are read.
+      const source = `
       const socket = make();
       await open(socket);
       await greet(socket);
@@ -389,18 +393,24 @@ describe.each(lz4Ways)("over $name", (way) => {
         await end(socket);
       }, 5);
       tell("ready");`
-    const { sender, first, next } = await bound(way, { type: "Push", count: 100 }, 1, source)
-    sender.goOn()
-    await sender.says("ready")
-    sender.process.kill("SIGSTOP")
-    await first.kill()
-    next.goOn()
-    await next.says("connected")
-    sender.release()
-    sender.process.kill("SIGCONT")
-    await sender.says("sent")
-    expect(await lost([next], 100)).toBe(0)
-  })
+      const isBound = role === "is bound"
+      const options = { type: "Push", count: 100 }
+      const { sender, first, next } = isBound
+        ? await bound(way, options, 1, source)
+        : await connected(way, options, source)
+      if (isBound) sender.goOn()
+      else await first.says("hello")
+      await sender.says("ready")
+      sender.process.kill("SIGSTOP")
+      await first.kill()
+      next.goOn()
+      await (isBound ? next.says("connected") : next.line())
+      sender.release()
+      sender.process.kill("SIGCONT")
+      await sender.says("sent")
+      expect(await lost([next], 100)).toBe(0)
+    },
+  )
 
   test("flush() resolves when the next peer gets the messages, and statistics count them once", async () => {
     const source = `
