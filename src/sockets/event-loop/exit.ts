@@ -33,7 +33,8 @@ let isHolding = false
 const hold = new Hold()
 const atExit = { beforeExit: closeCores, exit: depart }
 
-// zeromq.js closes a socket that is collected without close().
+// zeromq.js closes a socket that is collected without close(). If the program does not refer to it any more and has sent
+// nothing, that may end its attempt to connect, and its peer sees a connection without a greeting.
 const collected = new FinalizationRegistry<SocketState>((state) => {
   watched.delete(state)
   closeCore(state)
