@@ -117,18 +117,25 @@ const settles = `if (process.version.startsWith("v20."))
 export class Script extends Running {
   /**
    * Starts the body of a module, with zeromq-lz4 as `zmq`, and `argument`. `descriptors` limits the
-   * number of open files; `environment` is added to this process's.
+   * number of open files; `environment` is added to this process's; `flags` are options of Node.
    */
   constructor(
     source: string,
     argument: unknown,
     descriptors: number | "unlimited" = "unlimited",
     environment: Record<string, string> = {},
+    flags: readonly string[] = [],
   ) {
     const head =
       'import * as zmq from "zeromq-lz4"; const argument = JSON.parse(process.env.SCRIPT_ARGUMENT);'
     const plain = JSON.stringify(argument)?.includes('"tcp://') ? settles : ""
-    const node = [process.execPath, "--input-type=module", "--eval", head + plain + source]
+    const node = [
+      process.execPath,
+      ...flags,
+      "--input-type=module",
+      "--eval",
+      head + plain + source,
+    ]
     // Windows has no shell that could set a limit.
     const [program, ...args] =
       descriptors === "unlimited"

@@ -12,7 +12,7 @@ import type { Departure } from "../../transport/transport.js"
 import type { SocketState } from "../state.js"
 import { forgetExit, listenForExit } from "./exit-listeners.js"
 import { BlockingDeparture } from "./exit-wait.js"
-import { Hold } from "./hold.js"
+import { Hold, holdBriefly } from "./hold.js"
 
 /** Milliseconds after which zeromq.js prints why the process has not exited. */
 const WARNING_MS = 500
@@ -50,6 +50,7 @@ export function watch(socket: Socket, state: SocketState): void {
   watched.add(state)
   collected.register(socket, state, state)
   listenForExit(atExit)
+  holdBriefly()
 }
 
 /** Lets this copy of the package be collected if it has nothing to do at the end of the process. */
@@ -61,6 +62,7 @@ function forgetIfIdle(): void {
 export function unwatch(state: SocketState): void {
   watched.delete(state)
   collected.unregister(state)
+  if (state.core) holdBriefly()
   forgetIfIdle()
 }
 
@@ -71,6 +73,7 @@ export function exitsLater(endpoint: Leaving, context: Context | undefined): () 
   listenForExit(atExit)
   return () => {
     leaving.delete(entry)
+    holdBriefly()
     forgetIfIdle()
     if (!isHolding || leaving.size > 0) return
     isHolding = false
