@@ -20,7 +20,7 @@ const END_MS = 20
 
 /** Node's names for an attempt, and for standard output and error, which do not keep a loop alive. */
 const ATTEMPT = "ConnectWrap"
-const STREAM = /^(TTY|Pipe)Wrap$/
+export const STREAM: RegExp = /^(TTY|Pipe)Wrap$/
 const STREAMS_MAX = 2
 
 const pending = new Set<Attempt>()

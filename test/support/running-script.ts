@@ -118,7 +118,7 @@ export class Script extends Running {
   /**
    * Starts the body of a module, with zeromq-lz4 as `zmq`, and `argument`. `descriptors` limits the
    * number of open files; `environment` is added to this process's. `input` is what it has as standard input,
-   * and `errors` where standard error goes instead, as an open file.
+   * `errors` where standard error goes instead, as an open file, and `flags` are options of Node.
    */
   constructor(
     source: string,
@@ -128,12 +128,19 @@ export class Script extends Running {
     {
       input = "ignore",
       errors = "pipe",
-    }: { input?: "ignore" | "pipe"; errors?: "pipe" | number } = {},
+      flags = [],
+    }: { input?: "ignore" | "pipe"; errors?: "pipe" | number; flags?: readonly string[] } = {},
   ) {
     const head =
       'import * as zmq from "zeromq-lz4"; const argument = JSON.parse(process.env.SCRIPT_ARGUMENT);'
     const plain = JSON.stringify(argument)?.includes('"tcp://') ? settles : ""
-    const node = [process.execPath, "--input-type=module", "--eval", head + plain + source]
+    const node = [
+      process.execPath,
+      ...flags,
+      "--input-type=module",
+      "--eval",
+      head + plain + source,
+    ]
     // Windows has no shell that could set a limit.
     const [program, ...args] =
       descriptors === "unlimited"

@@ -13,7 +13,7 @@ import type { Departure } from "../../transport/transport.js"
 import type { SocketState } from "../state.js"
 import { forgetExit, listenForExit } from "./exit-listeners.js"
 import { BlockingDeparture } from "./exit-wait.js"
-import { Hold } from "./hold.js"
+import { Hold, holdBriefly } from "./hold.js"
 
 /** Milliseconds after which zeromq.js prints why the process has not exited. */
 const WARNING_MS = 500
@@ -36,7 +36,8 @@ let isHolding = false
 const hold = new Hold()
 const atExit = { beforeExit: closeCores, exit: depart }
 
-// zeromq.js closes a socket that is collected without close().
+// zeromq.js closes a socket that is collected without close(). If the program does not refer to it any more and has sent
+// nothing, that may end its attempt to connect, and its peer sees a connection without a greeting.
 const collected = new FinalizationRegistry<SocketState>((state) => {
   watched.delete(state)
   closeCore(state)
@@ -52,6 +53,7 @@ export function watch(socket: Socket, state: SocketState): void {
   watched.add(state)
   collected.register(socket, state, state)
   listenForExit(atExit)
+  holdBriefly()
 }
 
 /** Lets this copy of the package be collected if it has nothing to do at the end of the process. */
@@ -63,6 +65,7 @@ function forgetIfIdle(): void {
 export function unwatch(state: SocketState): void {
   watched.delete(state)
   collected.unregister(state)
+  if (state.core) holdBriefly()
   forgetIfIdle()
 }
 
@@ -73,6 +76,7 @@ export function exitsLater(endpoint: Leaving, context: Context | undefined): () 
   listenForExit(atExit)
   return () => {
     leaving.delete(entry)
+    holdBriefly()
     forgetIfIdle()
     if (!isHolding || leaving.size > 0) return
     isHolding = false

@@ -1,10 +1,16 @@
 /** Keeps the process alive while operations wait for the network, because their sockets do not. */
-import { setInterval } from "../../codec/runtime.js"
+import { clockMs, setInterval, setTimeout } from "../../codec/runtime.js"
+import { STREAM } from "../../transport/pending-attempts.js"
+import { collect, mustSettle } from "./settle.js"
 
 const FOREVER_MS = 2 ** 31 - 1
+/** Milliseconds for which `holdBriefly()` keeps the process alive. */
+const BRIEF_MS = 20
 
 let references = 0
 let timer: NodeJS.Timeout | undefined
+let isBrief = false
+let briefEndMs = 0
 
 function add(): void {
   if (references++ > 0) return
@@ -14,7 +20,34 @@ function add(): void {
 }
 
 function remove(): void {
-  if (--references === 0) timer?.unref()
+  if (--references > 0) return
+  timer?.unref()
+  holdBriefly()
+}
+
+/**
+ * Keeps the process alive for a moment, in Node 20 only, because it may have nothing else to do: while its event loop
+ * runs, a compiler thread of V8 that waits for a garbage collection gets it.
+ */
+export function holdBriefly(): void {
+  if (!mustSettle) return
+  briefEndMs = clockMs() + BRIEF_MS
+  if (isBrief) return
+  isBrief = true
+  setTimeout(endBrief, BRIEF_MS)
+}
+
+function endBrief(): void {
+  const leftMs = briefEndMs - clockMs()
+  isBrief = references === 0 && leftMs > 0
+  if (isBrief) setTimeout(endBrief, Math.ceil(leftMs))
+  // A thread that has not run yet may still ask for a collection.
+  else if (references === 0 && isLast()) collect()
+}
+
+/** Returns whether the event loop has nothing else to do, as far as Node tells: a collection takes long. */
+function isLast(): boolean {
+  return (process.getActiveResourcesInfo?.() ?? []).every((name) => STREAM.test(name))
 }
 
 // Whatever held the process was garbage-collected, so it waits for nothing any more.
