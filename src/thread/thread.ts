@@ -6,7 +6,7 @@ import { embeddedModule } from "../codec/module.js"
 import { nextTick, setTimeout } from "../codec/runtime.js"
 import type { Slab } from "../codec/slabs.js"
 import { warn } from "../transport/diagnosis.js"
-import { polled } from "../transport/last-poll.js"
+import { heard } from "../transport/last-poll.js"
 import { throwLater } from "../transport/throw-later.js"
 import { framer } from "./framer.js"
 import { inheritedFlags } from "./inherited-flags.js"
@@ -226,7 +226,7 @@ export class Thread implements SocketOperations {
   // -- Messages from the worker ----------------------------------------------------
 
   #read(message: MessageFromWorker): void {
-    polled()
+    heard()
     readFromWorker(message, this)
     if (this.#readBytes >= FREE_BYTES) this.#post()
   }

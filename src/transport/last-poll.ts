@@ -54,15 +54,9 @@ let waiting: Waiting[] = []
 /** The connections that began while callbacks waited, and whose handshake is not over. */
 const beginning = new Set<object>()
 
-/** Records that something happened to a connection. */
+/** Records that something happened to a connection. The rest of what the poll has brought may follow. */
 export function heard(): void {
   news++
-}
-
-/** Records that bytes were read, in a poll. */
-export function polled(): void {
-  news++
-  polledMs = checkedMs
 }
 
 /**

@@ -498,7 +498,7 @@ export class Process {
         on: () => {},
         off: () => {},
         listeners: () => [],
-        stderr: { write: () => true },
+        stderr: { write: () => true, on: () => {}, off: () => {} },
         getBuiltinModule: (id: string) => this.#builtin(id, loop),
       },
       performance: this.#performance(loop),

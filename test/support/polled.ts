@@ -15,7 +15,6 @@ export function poll(): void {
 }
 
 export const heard = (): void => {}
-export const polled = heard
 export const handshakeBegan = heard
 export const handshakeEnded = heard
 export const isOutdated = (): boolean => loop.isBusy
