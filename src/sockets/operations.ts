@@ -28,6 +28,8 @@ interface PendingSend {
   limit: Deadline | undefined
   /** Whether there is room, and the call only waits for a turn of the event loop. */
   isBehind: boolean
+  /** Whether there is room, and the call only waits until the event loop has polled. */
+  awaitsPoll: boolean
 }
 
 /** A message that is sent once the event loop has polled. */
@@ -99,8 +101,21 @@ export class Operations implements SocketTypeEvents {
   }
 
   writable(): void {
-    if (this.#sending && this.hasOut()) this.#finishSending()
+    if (this.#sending && this.hasOut()) {
+      // Who has room may have gone: the rest of what the poll has brought is still to be read.
+      if (this.#mustPoll) this.#finishAfterPoll(this.#sending)
+      else this.#finishSending()
+    }
     this.proxy?.wake()
+  }
+
+  #finishAfterPoll(sending: PendingSend): void {
+    if (sending.awaitsPoll) return
+    sending.awaitsPoll = true
+    afterPoll(() => {
+      sending.awaitsPoll = false
+      if (this.#sending === sending) this.writable()
+    })
   }
 
   /** Uses libzmq's endpoints as well, also for the calls that wait. */
@@ -273,6 +288,7 @@ export class Operations implements SocketTypeEvents {
         reject,
         limit: undefined,
         isBehind: false,
+        awaitsPoll: false,
         timeoutMs,
         sinceMs: clockMs(),
       })
@@ -325,6 +341,7 @@ export class Operations implements SocketTypeEvents {
         reject,
         limit: undefined,
         isBehind: timeoutMs === undefined,
+        awaitsPoll: false,
       }
       this.#setPending(sending, timeoutMs)
     })

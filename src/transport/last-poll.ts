@@ -11,6 +11,7 @@
  * there is traffic. They do not keep the process alive.
  */
 import { clockMs, setImmediate } from "../codec/runtime.js"
+import { isIdle } from "./read-turns.js"
 
 /** Milliseconds without a poll after which decisions about connections wait for one. */
 const OLD_MS = 5
@@ -27,9 +28,10 @@ const BUSY_TURNS_MAX = 1
 
 interface Waiting {
   readonly callback: () => void
-  readonly sinceMs: number
   /** The number of the first `check()` before which the event loop has polled for certain. */
   readonly polledBy: number
+  /** The time of that. */
+  polledMs: number | undefined
   /** Number of polls after which the program was busy again. */
   busyTurns: number
 }
@@ -82,7 +84,7 @@ export function isOutdated(nowMs: number = clockMs()): boolean {
 /** Calls back once the event loop has polled, and the news of that poll were handled. In order. */
 export function afterPoll(callback: () => void): void {
   if (waiting.length === 0) newsBefore = news
-  waiting.push({ callback, sinceMs: clockMs(), polledBy: checks + 2, busyTurns: 0 })
+  waiting.push({ callback, polledBy: checks + 2, polledMs: undefined, busyTurns: 0 })
   note()
   immediate?.ref()
 }
@@ -119,8 +121,10 @@ function callBack(): void {
 /** Returns whether the event loop has polled since somebody waits, and no more news are to be expected. */
 function isOver(one: Waiting, hasNews: boolean): boolean {
   if (checks < one.polledBy) return false
-  const isAwaited = hasNews || beginning.size > 0
-  if (isAwaited && checkedMs - one.sinceMs < MORE_NEWS_MS) return false
+  one.polledMs ??= checkedMs
+  // The end of a connection that is in line to decode has not been read either.
+  const isAwaited = hasNews || beginning.size > 0 || !isIdle()
+  if (isAwaited && checkedMs - one.polledMs < MORE_NEWS_MS) return false
   // A callback of the same poll may have been long, and peers may have gone meanwhile.
   return checkedMs - polledMs <= OLD_MS || ++one.busyTurns > BUSY_TURNS_MAX
 }

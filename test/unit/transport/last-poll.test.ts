@@ -141,7 +141,7 @@ test("callbacks wait for the handshakes of peers that connect meanwhile, at most
   module.afterPoll(() => called.push("two"))
   turn()
   module.handshakeBegan(silent)
-  for (let i = 0; i < 9; i++) turn(1)
+  for (let i = 0; i < 10; i++) turn(1)
   expect(called).toEqual(["one"])
   turn(1)
   expect(called).toEqual(["one", "two"])
@@ -152,7 +152,7 @@ test("callbacks do not wait for more than 10 ms because of more news, such as a 
   module.afterPoll(() => {
     isCalled = true
   })
-  for (let i = 0; i < 10; i++) {
+  for (let i = 0; i < 12; i++) {
     expect(isCalled).toBe(false)
     module.heard()
     turn(1)
