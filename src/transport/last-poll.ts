@@ -19,12 +19,16 @@ const OLD_MS = 4
  * end of a connection follows that. Decisions wait for more news for so many milliseconds.
  */
 const MORE_NEWS_MS = 10
+/** Maximum number of polls that are repeated because the program was busy after them. */
+const BUSY_TURNS_MAX = 3
 /** Turns of the event loop without a decision after which they are no longer watched. */
 const WATCHED_TURNS = 100
 
 interface Waiting {
   readonly callback: () => void
   readonly sinceMs: number
+  /** Number of polls after which the program was busy again. */
+  busyTurns: number
 }
 
 /** The event loop has polled after this time. */
@@ -54,7 +58,7 @@ export function isOutdated(nowMs: number = clockMs()): boolean {
 
 /** Calls back once the event loop has polled, and the news of that poll were handled. In order. */
 export function afterPoll(callback: () => void): void {
-  waiting.push({ callback, sinceMs: clockMs() })
+  waiting.push({ callback, sinceMs: clockMs(), busyTurns: 0 })
   watch()
   immediate?.ref()
 }
@@ -71,7 +75,7 @@ function check(): void {
   const hasNews = news !== newsBefore
   newsBefore = news
   immediate = undefined
-  const ready = waiting.filter(({ sinceMs }) => isOver(sinceMs, hasNews))
+  const ready = waiting.filter((one) => isOver(one, hasNews))
   if (ready.length > 0) {
     waiting = waiting.slice(ready.length)
     polledMs = checkedMs
@@ -88,7 +92,10 @@ function check(): void {
   }
 }
 
-/** Returns whether the event loop has polled since a time, and no more news are to be expected. */
-function isOver(sinceMs: number, hasNews: boolean): boolean {
-  return polledMs >= sinceMs && !(hasNews && checkedMs - sinceMs < MORE_NEWS_MS)
+/** Returns whether the event loop has polled since a call, and no more news are to be expected. */
+function isOver(one: Waiting, hasNews: boolean): boolean {
+  if (polledMs < one.sinceMs) return false
+  if (hasNews && checkedMs - one.sinceMs < MORE_NEWS_MS) return false
+  // A callback of the same poll may have been long, and peers may have gone meanwhile.
+  return checkedMs - polledMs <= OLD_MS || ++one.busyTurns > BUSY_TURNS_MAX
 }
