@@ -235,6 +235,16 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: "a reset is no news until the connection is closed",
+    patches: [
+      {
+        file: "src/transport/channel.ts",
+        from: "function ignored(): void {\n  heard()\n",
+        to: "function ignored(): void {\n",
+      },
+    ],
+  },
+  {
     name: "what waited for a poll waits for the next one on a slow machine",
     patches: [{ file: LAST_POLL, from: "isFresh = ready.length > 0", to: "isFresh = false" }],
   },
