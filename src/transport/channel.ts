@@ -156,5 +156,7 @@ function closed(this: SocketOfChannel): void {
   this[CHANNEL].handlers.closed?.(this[CHANNEL])
 }
 
-/** Ignores an error, because "close" follows it. */
-function ignored(): void {}
+/** Does no more with an error than to hear of it: "close" follows, after the immediates. */
+function ignored(): void {
+  heard()
+}

@@ -204,8 +204,13 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: LAST_POLL,
-        from: "return polledMs >= sinceMs &&",
-        to: "return checkedMs >= sinceMs &&",
+        from: "if (polledMs < one.sinceMs) return false",
+        to: "if (checkedMs < one.sinceMs) return false",
+      },
+      {
+        file: LAST_POLL,
+        from: "  return checkedMs - polledMs <= OLD_MS || ++one.busyTurns > BUSY_TURNS_MAX\n",
+        to: "  return true\n",
       },
     ],
   },
@@ -214,7 +219,7 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: LAST_POLL,
-        from: " && !(hasNews && checkedMs - sinceMs < MORE_NEWS_MS)",
+        from: "  if (hasNews && checkedMs - one.sinceMs < MORE_NEWS_MS) return false\n",
         to: "",
       },
     ],
@@ -230,6 +235,16 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: "a reset is no news until the connection is closed",
+    patches: [
+      {
+        file: "src/transport/channel.ts",
+        from: "function ignored(): void {\n  heard()\n",
+        to: "function ignored(): void {\n",
+      },
+    ],
+  },
+  {
     name: "what waited for a poll waits for the next one on a slow machine",
     patches: [{ file: LAST_POLL, from: "isFresh = ready.length > 0", to: "isFresh = false" }],
   },
@@ -239,7 +254,7 @@ export const mutations: readonly Mutation[] = [
       {
         file: OPERATIONS,
         from: "    if (this.holds || this.#mustPoll) return this.#holdSend(message, routing, sendTimeoutMs)",
-        to: "    if (this.#mustPoll) return this.#holdSend(message, routing, sendTimeoutMs)",
+        to: "    if (!this.holds && this.#mustPoll) return this.#holdSend(message, routing, sendTimeoutMs)",
       },
     ],
   },

@@ -74,6 +74,8 @@ class Direction {
   /** Whether the end was sent, and whether it has arrived. */
   ended = false
   endArrived = false
+  /** The time at which the end was sent. */
+  endSentMs = Number.POSITIVE_INFINITY
   #lastArrival = 0
   /** The time until which nothing arrives. */
   pausedUntil = 0
@@ -176,6 +178,7 @@ class Direction {
   #endAt(at: number): void {
     this.ended = true
     const { world } = this.link
+    this.endSentMs = Math.min(this.endSentMs, world.now)
     world.at(at, () => {
       if (this.link.isOver) return
       this.endArrived = true

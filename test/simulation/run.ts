@@ -241,9 +241,14 @@ function cut(run: Run, spec: SocketSpec, how: "cut" | "end"): void {
 
 /** Calls a function in the phase of the event loop in which an action begins. */
 function inPhase(loop: EventLoop, { burst }: Action, act: () => void): void {
-  if (burst?.phase === "poll") loop.post(act)
-  else if (burst?.phase === "check") loop.setImmediate(act)
-  else act()
+  // A thread in whose turn this happens would have to wait for its end.
+  const begin = () => {
+    if (burst && loop.world.isNested) loop.post(begin, 1)
+    else act()
+  }
+  if (burst?.phase === "poll") loop.post(begin)
+  else if (burst?.phase === "check") loop.setImmediate(begin)
+  else begin()
 }
 
 /** Makes publishers send in a quiet phase, to check that connected subscribers are subscribed. */

@@ -534,6 +534,11 @@ export class World {
     if (this.#depth === this.#pausedDepth) this.#settling = undefined
   }
 
+  /** Whether a callback runs in the turn of another thread. */
+  get isNested(): boolean {
+    return this.#depth > 1
+  }
+
   /** Runs a function at the beginning of a callback, in which promises of other threads settle. */
   asOutermost(run: () => void): void {
     if (this.#depth !== 1) {

@@ -43,7 +43,9 @@ export class OldNews implements Checker {
   }
 
   wroteUnaware(socket: Socket, bytes: Uint8Array, endSince: number): void {
-    const { world, scenario } = this.#run
+    const { world, scenario, processes } = this.#run
+    // A thread does nothing but read and write, as those of libzmq do.
+    if (!processes.some(({ loop }) => loop === socket._handle?.loop)) return
     // A command that is encrypted cannot be told from a message.
     const beats = scenario.sockets.some(({ options }) => options.heartbeatInterval !== undefined)
     if (scenario.curve && beats) return
@@ -119,7 +121,8 @@ export class OldNews implements Checker {
     const { endSince, closedMs } = handle
     const isOver = link.isOver || link.wasCut || link.firstCloser !== undefined
     if (!isOver) return undefined
-    return Math.min(endSince ?? closedMs, closedMs) + (usesThreads(spec) ? THREAD_MS : 0)
+    if (usesThreads(spec)) return closedMs + THREAD_MS
+    return Math.min(endSince ?? closedMs, closedMs)
   }
 
   /** A ROUTER with `mandatory` knows who has gone. */
@@ -155,19 +158,30 @@ export class OldNews implements Checker {
     for (const program of programs) if (CHOOSES.includes(program.spec.type)) this.#check(program)
   }
 
+  /** Returns whether a socket is closed with messages to write, and not ended otherwise. */
+  #lingers({ type, number }: SocketSpec): boolean {
+    const { actions } = this.#run.scenario
+    const own = actions.filter(({ socket }) => socket === number)
+    // A REQ waits for a reply.
+    return own.length === 1 && own[0]?.burst?.then === "close" && type !== "Request"
+  }
+
   /** Checks that all that was sent after the last end of a connection was received. */
   #check(program: Program): void {
     const { spec, connected, isClosed } = program
-    if (isClosed || mayEnd(this.#run.scenario, spec.number)) return
+    const lingers = this.#lingers(spec)
+    if (!lingers && (isClosed || mayEnd(this.#run.scenario, spec.number))) return
     let afterMs = 0
     let links = 0
     for (const [link, handle] of this.#handlesOf(spec)) {
-      const over = this.#overSince(spec, link, handle)
+      // One that the socket closes itself has all that was sent.
+      const isEmptied = lingers && !link.wasCut && !link.isOver && endsFirst(handle)
+      const over = isEmptied ? undefined : this.#overSince(spec, link, handle)
       if (over === undefined) links++
       else afterMs = Math.max(afterMs, over + this.#oldMs)
     }
-    // Messages wait for those that it connects to.
-    if (links < connected.length) return
+    // Messages wait for those that it connects to, but not for ever.
+    if (links < connected.length || (lingers && links === 0)) return
     const lost = this.#of(spec.number).filter(
       ({ fate, isReceived, sinceMs }) => fate === "accepted" && !isReceived && sinceMs > afterMs,
     )
@@ -178,4 +192,9 @@ export class OldNews implements Checker {
         `${spec.type} ${spec.number}: ${first.head.sequence} of ${first.sinceMs.toFixed(1)} and ${lost.length - 1} more`,
       )
   }
+}
+
+/** Returns whether a side of a connection has ended it before the other one did. */
+function endsFirst({ out, in: from }: Handle): boolean {
+  return (out?.endSentMs ?? 0) < (from?.endSentMs ?? 0)
 }

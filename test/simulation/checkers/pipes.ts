@@ -223,7 +223,7 @@ export class Pipes implements Checker {
     const reads =
       scenario.sockets.every(({ type, options }) => type !== "Request" && !options.mandatory) &&
       scenario.sockets.every(({ options }) => options.routingId === undefined) &&
-      scenario.actions.every(({ kind }) => kind !== "close") &&
+      scenario.actions.every(({ kind, burst }) => kind !== "close" && burst?.then !== "close") &&
       // A proxy stops reading after it has lost the sockets behind it.
       (isCalm || !scenario.sockets.some(({ isForwarded }) => isForwarded))
     for (const state of this.#states()) {
