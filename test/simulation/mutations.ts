@@ -169,8 +169,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: "src/patterns/flusher.ts",
-        from: "if (waiting.length > 0 && isOutdated()) {",
-        to: "if (isOutdated() && false) {",
+        from: "if (isOutdated(nowMs)) {",
+        to: "if (isOutdated(nowMs) && false) {",
       },
       {
         file: OUTBOUND,
@@ -204,8 +204,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: LAST_POLL,
-        from: "if (polledMs < one.sinceMs) return false",
-        to: "if (checkedMs < one.sinceMs) return false",
+        from: "polledBy: checks + 2",
+        to: "polledBy: checks + 1",
       },
       {
         file: LAST_POLL,
@@ -219,7 +219,7 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: LAST_POLL,
-        from: "  if (hasNews && checkedMs - one.sinceMs < MORE_NEWS_MS) return false\n",
+        from: "  if (isAwaited && checkedMs - one.polledMs < MORE_NEWS_MS) return false\n",
         to: "",
       },
     ],
@@ -246,7 +246,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "what waited for a poll waits for the next one on a slow machine",
-    patches: [{ file: LAST_POLL, from: "isFresh = ready.length > 0", to: "isFresh = false" }],
+    patches: [{ file: LAST_POLL, from: "  isFresh = true\n", to: "" }],
   },
   {
     name: "a message overtakes those that wait for a poll",
@@ -293,8 +293,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: OPERATIONS,
-        from: "    this.isClosed = true\n    this.endPending()\n    this.afterHeld(() => {\n",
-        to: "    this.isClosed = true\n    this.endPending()\n    while (this.holds) this.#held.shift()?.resolve()\n    this.afterHeld(() => {\n",
+        from: "    if (this.mixed) this.sendHeld() // libzmq's side is closed next\n",
+        to: "    while (this.holds) this.#held.shift()?.resolve()\n",
       },
     ],
   },
