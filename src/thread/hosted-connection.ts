@@ -3,7 +3,6 @@ import type { ProtocolError } from "../codec/errors.js"
 import { MORE } from "../codec/frames.js"
 import { clockMs } from "../codec/runtime.js"
 import type { Connection } from "../transport/connection.js"
-import { afterPoll, isOutdated } from "../transport/last-poll.js"
 import { Queue } from "../transport/queue.js"
 import type { Command, FrameRelaySink, Waiting } from "../transport/transport.js"
 import { writeCommand } from "../zmtp/commands.js"
@@ -75,20 +74,17 @@ export class HostedConnection implements FrameRelaySink {
   // -- Sending ---------------------------------------------------------------------
 
   /**
-   * Writes, or queues the write until the network has room, or until the event loop has polled: the whole
-   * process may have been stopped, and the peer may have gone meanwhile. An ending connection stays blocked: its
+   * Writes, or queues the write until the network has room. An ending connection stays blocked: its
    * queued writes were never sent, and the socket thread has them for the next connection.
    */
   write(write: Write | Command | FlushMark): void {
-    const mayWrite = this.#mayWrite
-    if (mayWrite && !isOutdated()) {
+    if (this.#mayWrite) {
       this.#writeNow(write)
       return
     }
     this.#waiting ??= new Queue()
     this.#waiting.push(write)
-    if (mayWrite) afterPoll(() => this.drained())
-    else this.connection.waitToSend()
+    this.connection.waitToSend()
   }
 
   get isBehind(): boolean {
