@@ -47,7 +47,10 @@ function endBrief(): void {
 
 /** Returns whether the event loop has nothing else to do, as far as Node tells: a collection takes long. */
 function isLast(): boolean {
-  return (process.getActiveResourcesInfo?.() ?? []).every((name) => STREAM.test(name))
+  const resources = process.getActiveResourcesInfo?.() ?? []
+  const others = resources.filter((name) => name !== "Immediate" && !STREAM.test(name))
+  // Node lists the timer whose callback this is.
+  return others.length <= 1 && others.every((name) => name === "Timeout")
 }
 
 // Whatever held the process was garbage-collected, so it waits for nothing any more.
