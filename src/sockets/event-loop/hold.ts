@@ -6,11 +6,14 @@ import { collect, mustSettle } from "./settle.js"
 const FOREVER_MS = 2 ** 31 - 1
 /** Milliseconds for which `holdBriefly()` keeps the process alive. */
 const BRIEF_MS = 20
+/** How often that is repeated if the event loop has something else to do, such as to close sockets. */
+const REPEATS_MAX = 5
 
 let references = 0
 let timer: NodeJS.Timeout | undefined
 let isBrief = false
 let briefEndMs = 0
+let repeats = 0
 
 function add(): void {
   if (references++ > 0) return
@@ -32,17 +35,22 @@ function remove(): void {
 export function holdBriefly(): void {
   if (!mustSettle) return
   briefEndMs = clockMs() + BRIEF_MS
+  repeats = 0
   if (isBrief) return
   isBrief = true
   setTimeout(endBrief, BRIEF_MS)
 }
 
 function endBrief(): void {
-  const leftMs = briefEndMs - clockMs()
-  isBrief = references === 0 && leftMs > 0
-  if (isBrief) setTimeout(endBrief, Math.ceil(leftMs))
+  isBrief = false
+  if (references > 0) return
+  const leftMs = Math.ceil(briefEndMs - clockMs())
   // A thread that has not run yet may still ask for a collection.
-  else if (references === 0 && isLast()) collect()
+  if (leftMs <= 0 && isLast()) collect()
+  else if (leftMs > 0 || repeats++ < REPEATS_MAX) {
+    isBrief = true
+    setTimeout(endBrief, leftMs > 0 ? leftMs : BRIEF_MS)
+  }
 }
 
 /** Returns whether the event loop has nothing else to do, as far as Node tells: a collection takes long. */
