@@ -30,7 +30,10 @@ import { Link } from "./link.js"
 import { LinkTraining } from "./link-training.js"
 import type { MessageLimits } from "./message-limits.js"
 
-/** libzmq's defaults, but for `backlog`. Dialling may take as long as libzmq gives a handshake: the peer waits no longer. */
+/**
+ * libzmq's defaults, but for `backlog`. Dialling may take as long as libzmq gives a handshake: the peer
+ * waits no longer.
+ */
 const TCP: TcpOptions = {
   keepAlive: undefined,
   keepAliveDelayMs: 0,

@@ -12,6 +12,7 @@
  */
 import { clockMs, setImmediate } from "../codec/runtime.js"
 import { isIdle } from "./read-turns.js"
+import { throwLater } from "./throw-later.js"
 
 /** Milliseconds without a poll after which decisions about connections wait for one. */
 const OLD_MS = 5
@@ -114,7 +115,13 @@ function callBack(): void {
   if (waiting.length === 0) beginning.clear()
   polledMs = checkedMs
   isFresh = true
-  for (const { callback } of ready) callback()
+  for (const { callback } of ready) {
+    try {
+      callback()
+    } catch (error) {
+      throwLater(error) // an error must not keep the others waiting for ever
+    }
+  }
   isFresh = false
 }
 

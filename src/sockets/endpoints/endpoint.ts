@@ -140,7 +140,7 @@ export abstract class Endpoint implements Source {
   /** The pipes that messages can be sent to. */
   abstract readonly sendingPipes: Iterable<Pipe>
 
-  /** Gives up connections that peers have ended without the event loop's knowledge, because it has stopped. */
+  /** After the event loop has stopped: gives up connections that peers have ended. */
   noticeEnds(): void {
     for (const [connection, pipe] of this.pipes)
       if (connection.hasPeerEnded) {

@@ -160,6 +160,21 @@ test("callbacks do not wait for more than 10 ms because of more news, such as a 
   expect(isCalled).toBe(true)
 })
 
+test("a callback that throws does not keep the others from being called, nor from waiting again", () => {
+  const called: string[] = []
+  const later = vi.spyOn(process, "nextTick").mockImplementation(() => {})
+  module.afterPoll(() => {
+    throw new Error("thrown later")
+  })
+  module.afterPoll(() => called.push("two"))
+  turn()
+  turn()
+  later.mockRestore()
+  expect(called).toEqual(["two"])
+  nowMs += 10
+  expect(module.isOutdated()).toBe(true)
+})
+
 test("a callback that waits is not held up by one that began to wait later", () => {
   const called: string[] = []
   module.afterPoll(() => called.push("one"))
