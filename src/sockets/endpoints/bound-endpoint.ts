@@ -91,8 +91,9 @@ export class BoundEndpoint extends Endpoint {
   protected closed(connection: PeerConnection, ending: Ending): void {
     const pipe = this.pipes.get(connection)
     this.pipes.delete(connection)
-    this.tellClosed(connection, ending)
+    // Listeners of its end may send, but no longer to it.
     if (pipe) this.lost(pipe)
+    this.tellClosed(connection, ending)
     this.checkReleased()
   }
 

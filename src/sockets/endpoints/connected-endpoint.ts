@@ -128,8 +128,8 @@ export class ConnectedEndpoint extends Endpoint {
 
   protected closed(connection: PeerConnection, ending: Ending): void {
     this.pipes.delete(connection)
-    this.tellClosed(connection, ending)
     if (this.#pipe) this.lost(this.#pipe, connection)
+    this.tellClosed(connection, ending)
     this.checkReleased()
   }
 
