@@ -586,7 +586,7 @@ export abstract class Outbound implements Flushable {
    */
   #retryLater(error: unknown): void {
     throwLater(error)
-    this.#retry ??= setTimeout(flushAgain, RETRY_MS, this)
+    this.#retry ??= setTimeout(() => this.flushOrWait(), RETRY_MS)
   }
 
   #writeItem(connection: OutboundConnection, item: PendingWrite): void {
@@ -662,8 +662,4 @@ export abstract class Outbound implements Flushable {
       if (item instanceof Chunk && !item.detached) frames.push(this.encoder.plainFrames(item))
     return frames
   }
-}
-
-function flushAgain(outbound: Outbound): void {
-  outbound.flush()
 }

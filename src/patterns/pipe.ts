@@ -133,7 +133,7 @@ export class Pipe extends Outbound implements MessageSink {
     super.attach(connection)
     connection.sink = this
     this.#inbound.attach(connection)
-    this.flush()
+    this.flushOrWait()
   }
 
   /** Detaches a lost connection that may be replaced. The next one will write `pending`. */
@@ -151,7 +151,7 @@ export class Pipe extends Outbound implements MessageSink {
   }
 
   drained(): void {
-    this.flush()
+    this.flushOrWait()
   }
 
   protected override writeActivated(): void {
