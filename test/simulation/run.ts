@@ -190,6 +190,16 @@ function isBusy({ handles }: Network): boolean {
   return bytes > 20 * handles.size
 }
 
+/** Returns a number that changes while messages or commands pass through pipes, those of a proxy too. */
+function passed(processes: Run["processes"]): number {
+  let sum = 0
+  for (const { inside } of processes)
+    for (const { pipes } of inside)
+      for (const { internals } of pipes)
+        sum += internals.outbound.credit.sent + internals.inbound.messages.length
+  return sum
+}
+
 /** Returns the number of bytes that all connections have carried after their handshakes. */
 function bytesOn({ links }: Network): number {
   const after = ({ taken }: { taken: number }) => Math.max(0, taken - HANDSHAKE_BYTES)
@@ -276,7 +286,7 @@ function probe(
 }
 
 function finish(run: Run, checkers: readonly Checker[]): void {
-  const { world, programs, network } = run
+  const { world, programs, processes, network } = run
   world.runUntil(BUSY_MS)
   for (const checker of checkers) checker.busy?.()
   for (const { process } of programs)
@@ -290,7 +300,8 @@ function finish(run: Run, checkers: readonly Checker[]): void {
       (sum, { accepted, received, socket }) =>
         sum + accepted + received + socket.lz4.stats.received.messages,
       (mayRefuse(run.scenario) ? 0 : network.links.length) +
-        Math.floor(bytesOn(network) / ROUND_BYTES),
+        Math.floor(bytesOn(network) / ROUND_BYTES) +
+        passed(processes),
     )
   // As in libzmq, a PAIR does not read a new connection of its partner that is made before the end
   // of the old one is noticed. Neither does a ROUTER, if the peer has a routing id of its own. A
