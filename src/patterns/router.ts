@@ -1,3 +1,4 @@
+import { queueMicrotask } from "../codec/runtime.js"
 import { FairQueue } from "./fair-queue.js"
 import type { Message } from "./message.js"
 import type { Pipe } from "./pipe.js"
@@ -21,6 +22,11 @@ export class Router extends SocketType {
    */
   readonly #successors = new Map<string, Pipe>()
   readonly #fetched = new Prefetch(this.in)
+  /**
+   * Whether a peer has gone since the program last looked for messages. In libzmq its pipe is there until
+   * then, so that a socket with `mandatory` whose last peer has gone rejects a message and does not wait.
+   */
+  #hasLostPeer = false
 
   attach(pipe: Pipe): void {
     if (this.options.probeRouter) pipe.write([Buffer.alloc(0)])
@@ -74,6 +80,9 @@ export class Router extends SocketType {
     const successor = this.#successors.get(routingId)
     this.#successors.delete(routingId)
     if (successor) this.identified(successor)
+    if (pipe.isReleased || !this.options.mandatory) return
+    this.#hasLostPeer = true
+    this.events.readable()
   }
 
   isReading(pipe: Pipe): boolean {
@@ -119,6 +128,10 @@ export class Router extends SocketType {
     return this.#out.has((message[0] as Buffer).toString("latin1"))
   }
 
+  override refuses(message: Message): boolean {
+    return this.options.mandatory && !this.knows(message)
+  }
+
   override receive(): Message | Refusal {
     const next = this.next()
     if (next === undefined) return "EAGAIN"
@@ -132,11 +145,15 @@ export class Router extends SocketType {
   }
 
   override hasIn(): boolean {
+    if (this.#hasLostPeer)
+      queueMicrotask(() => {
+        this.#hasLostPeer = false
+      })
     return this.#fetched.fetch()
   }
 
   override hasOut(): boolean {
-    if (!this.options.mandatory) return true
+    if (!this.options.mandatory || this.#hasLostPeer) return true
     for (const pipe of this.#out.values()) if (pipe.hasRoom()) return true
     return false
   }

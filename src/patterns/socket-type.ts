@@ -98,6 +98,11 @@ export abstract class SocketType implements PipeEvents {
     return false
   }
 
+  /** Returns whether `message` is refused however much room there is. */
+  refuses(_message: Message): boolean {
+    return false
+  }
+
   /** Returns whether every peer that would get `message` has room for it. */
   hasRoomFor(_message: Message): boolean {
     return true

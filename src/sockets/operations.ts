@@ -305,7 +305,7 @@ export class Operations implements SocketTypeEvents {
     for (let next = this.#held.shift(); next; next = this.#held.shift()) {
       const leftMs =
         next.timeoutMs < 0 ? -1 : Math.max(0, next.sinceMs + next.timeoutMs - clockMs())
-      if (leftMs !== 0 && !this.isClosed && !this.hasOut()) {
+      if (leftMs !== 0 && !this.isClosed && this.#mustWait(next)) {
         this.#setPending(next, leftMs)
         return
       }
@@ -315,6 +315,11 @@ export class Operations implements SocketTypeEvents {
     const waiters = this.#heldWaiters
     this.#heldWaiters = []
     for (const notify of waiters) notify()
+  }
+
+  /** Returns whether a held message waits for room. For all that was known, there was room when it was sent. */
+  #mustWait({ message }: HeldSend): boolean {
+    return !this.hasOut() && (this.mixed !== undefined || !this.type.refuses(message))
   }
 
   /** Whether messages are held. */

@@ -245,29 +245,39 @@ describe.each(ways)("over $name", (way) => {
     expect(await lost(peers.slice(1), 12)).toBe(0)
   })
 
-  test("a ROUTER with mandatory rejects a message to a peer that has ended", async () => {
-    const source = `
+  test.each(
+    some(2, [
+      ["whose only peer", ["peer"], ""],
+      ["that receives, and whose only peer", ["peer"], "socket.receive().catch(() => undefined);"],
+      ["one of whose peers", ["other", "peer"], ""],
+    ]),
+  )(
+    "a ROUTER with mandatory %s has ended rejects a message to it",
+    async (_, routingIds, receives) => {
+      const source = `
       const socket = make();
       await open(socket);
-      await greet(socket, ["other"]);
-      await greet(socket, ["peer"]);
+      for (const routingId of argument.routingIds) await greet(socket, [routingId]);
+      ${receives}
       block();
       tell(await socket.send(["peer", "0"]).then(() => "sent", (error) => error.code));`
-    const settings = { mandatory: true }
-    const sender = new Sender(way, { type: "Router", bind: anyPortOf(way), settings }, source)
-    const connect = await sender.line()
-    // Where no peer is left, a ROUTER with mandatory waits for one.
-    const [other, peer] = ["other", "peer"].map(
-      (routingId) => new Peer(way, { type: "Dealer", connect, settings: { routingId } }),
-    ) as [Peer, Peer]
-    await other.says("hello")
-    sender.goOn()
-    await peer.says("hello")
-    await sender.block()
-    await peer.kill()
-    sender.release()
-    expect(await sender.line()).toBe("EHOSTUNREACH")
-  })
+      const options = { type: "Router", settings: { mandatory: true }, routingIds }
+      const sender = new Sender(way, { ...options, bind: anyPortOf(way) }, source)
+      const connect = await sender.line()
+      const peers = routingIds.map(
+        (routingId) => new Peer(way, { type: "Dealer", connect, settings: { routingId } }),
+      )
+      const peer = peers.at(-1) as Peer
+      for (const one of peers) {
+        await one.says("hello")
+        if (one !== peer) sender.goOn()
+      }
+      await sender.block()
+      await peer.kill()
+      sender.release()
+      expect(await sender.line()).toBe("EHOSTUNREACH")
+    },
+  )
 
   test("a PUB sends to the subscribers that are there", async () => {
     const options = { type: "Publisher", count: 200, ...atOnce }

@@ -175,6 +175,8 @@ interface SenderOptions extends Options {
   /** How many messages it sends, and whether it waits for each. */
   count?: number
   waits?: boolean
+  /** The peers that a ROUTER waits for. */
+  routingIds?: readonly string[]
 }
 
 /** A process that blocks its event loop, and then sends. */

@@ -88,6 +88,21 @@ for (const mandatory of [false, true]) {
 }
 
 scenario(
+  "mandatory ROUTER whose only peer has gone rejects a message, if it has not looked for messages since",
+  async ({ zmq, make, bind, disconnect, attempted }) => {
+    const router = make(zmq.Router, { mandatory: true, sendTimeout: 1000 })
+    const dealer = make(zmq.Dealer, { routingId: "peer" })
+    const endpoint = await bind(router)
+    dealer.connect(endpoint)
+    await dealer.send("text")
+    await router.receive()
+    await disconnect(dealer, endpoint, router)
+    await attempted("gone", () => router.send(["peer", "text"]))
+  },
+  { gone: { rejects: { code: "EHOSTUNREACH" } } },
+)
+
+scenario(
   "mandatory set after bind takes effect at once",
   async ({ zmq, make, bind, attempted }) => {
     const router = make(zmq.Router, { sendTimeout: 0 })
