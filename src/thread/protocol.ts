@@ -81,6 +81,8 @@ export type Request =
   | { type: "cells"; cells: Int32Array }
   /** The worker starts counting what is left to write; see DepartureCells. */
   | { type: "depart"; cells: Int32Array; place: number }
+  /** POLLED follows once the worker's event loop has polled, after all that it has read by then. */
+  | { type: "poll" }
   | EndpointRequest
   | ConnectionRequest
 
@@ -123,6 +125,8 @@ export const fromWorker = {
   FLUSHED: 1,
   /** connection, flags, memory, which is transferred: a frame with a large body, between runs. */
   BODY: 2,
+  /** Without operands: the answer to "poll". */
+  POLLED: 3,
 } as const
 
 export type MessageFromWorker = (number | SlabNotice | EventNotice | ArrayBuffer)[]
@@ -138,6 +142,7 @@ export interface SocketOperations {
   frames(connection: number, slab: number, start: number, length: number): void
   flushed(connection: number): void
   body(connection: number, flags: number, memory: ArrayBuffer): void
+  polled(): void
   notice(notice: SlabNotice | EventNotice): void
 }
 
@@ -151,6 +156,7 @@ export function readFromWorker(message: MessageFromWorker, sockets: SocketOperat
       if (typeof item === "object") sockets.notice(item)
       else if (item === fromWorker.FRAMES) sockets.frames(next(), next(), next(), next())
       else if (item === fromWorker.FLUSHED) sockets.flushed(next())
+      else if (item === fromWorker.POLLED) sockets.polled()
       else sockets.body(next(), next(), message[at++] as ArrayBuffer)
     } catch (error) {
       throwLater(error)

@@ -6,7 +6,7 @@ import { embeddedModule } from "../codec/module.js"
 import { nextTick, setTimeout } from "../codec/runtime.js"
 import type { Slab } from "../codec/slabs.js"
 import { warn } from "../transport/diagnosis.js"
-import { heard } from "../transport/last-poll.js"
+import { addThread, heard, type OtherThread, removeThread } from "../transport/last-poll.js"
 import { throwLater } from "../transport/throw-later.js"
 import { framer } from "./framer.js"
 import { inheritedFlags } from "./inherited-flags.js"
@@ -41,7 +41,7 @@ export interface ThreadUser {
 }
 
 /** A worker thread with connections, as seen by the socket thread. */
-export class Thread implements SocketOperations {
+export class Thread implements SocketOperations, OtherThread {
   readonly #worker: Worker
   readonly #unused: (thread: Thread) => void
   readonly #users = new Map<number, ThreadUser>()
@@ -51,6 +51,8 @@ export class Thread implements SocketOperations {
   #holding: NodeJS.Timeout | undefined
   #lastUser = 0
   #isDead = false
+  /** Callbacks of `poll()`, in order. */
+  #polls: (() => void)[] = []
 
   #outbox: MessageToWorker = []
   #transfer: Transferable[] = []
@@ -76,6 +78,7 @@ export class Thread implements SocketOperations {
     this.#worker.on("exit", (code) => this.#died(new Error(`it exited with code ${code}`)))
     this.#worker.unref() // last, because adding a message listener references the worker again
     this.#announced = new AnnouncedSlabs(framer.slabs, (notice) => this.post(notice))
+    addThread(this)
   }
 
   /** Number of endpoints that use the thread. */
@@ -126,6 +129,7 @@ export class Thread implements SocketOperations {
 
   end(): void {
     this.#isDead = true
+    removeThread(this)
     this.#announced.close()
     this.#worker.terminate()
   }
@@ -164,6 +168,11 @@ export class Thread implements SocketOperations {
 
   depart(cells: Int32Array, place: number): void {
     this.postNow({ type: "depart", cells, place })
+  }
+
+  poll(polled: () => void): void {
+    this.#polls.push(polled)
+    this.postNow({ type: "poll" })
   }
 
   /** Lets a connection receive more. */
@@ -247,6 +256,10 @@ export class Thread implements SocketOperations {
 
   flushed(connection: number): void {
     this.#connections.get(connection)?.writesFlushed()
+  }
+
+  polled(): void {
+    this.#polls.shift()?.()
   }
 
   notice(notice: SlabNotice | EventNotice): void {

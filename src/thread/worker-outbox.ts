@@ -33,6 +33,11 @@ export class WorkerOutbox {
     this.#postSoon()
   }
 
+  /** Reports that the event loop has polled since the socket thread asked. */
+  polled(): void {
+    this.#add(fromWorker.POLLED)
+  }
+
   /** Adds the large body of a frame, whose memory goes to the other thread. */
   body(connection: number, flags: number, body: Buffer): void {
     const memory = body.buffer as ArrayBuffer

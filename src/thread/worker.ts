@@ -2,6 +2,7 @@
 
 import { type MessagePort, parentPort } from "node:worker_threads"
 import { setInterval, setTimeout } from "../codec/runtime.js"
+import { afterPoll } from "../transport/last-poll.js"
 import { DepartureCells } from "./departure-cells.js"
 import type { HostedConnection } from "./hosted-connection.js"
 import { HostedEndpoint } from "./hosted-endpoint.js"
@@ -65,6 +66,9 @@ function carryOut(request: Request): void {
       break
     case "depart":
       setInterval(countRemaining, COUNT_MS, new DepartureCells(request.cells), request.place)
+      break
+    case "poll":
+      afterPoll(() => outbox.polled())
       break
     case "open":
       open(request.endpoint, request.spec)

@@ -9,6 +9,9 @@
  * Immediates run after a poll. Before one runs, the event loop may not have polled since whatever happened
  * last, but it has since the immediate before. So two in turn note the time every millisecond while
  * there is traffic. They do not keep the process alive.
+ *
+ * A thread that reads and writes for this one goes on meanwhile. Only where the whole process was stopped has
+ * it no news either, and is waited for.
  */
 import { clockMs, setImmediate } from "../codec/runtime.js"
 import { isIdle } from "./read-turns.js"
@@ -24,6 +27,11 @@ const NOTED_TURNS = 2
  * end of a connection follows that. Decisions wait for more news for so many milliseconds.
  */
 const MORE_NEWS_MS = 10
+/**
+ * After so many milliseconds without a poll, the process may have been stopped. Then decisions also wait until
+ * its other threads have polled, but not for longer than that.
+ */
+const STOPPED_MS = 100
 /** Number of polls after which the program may be busy again, so that decisions wait for the next one. */
 const BUSY_TURNS_MAX = 1
 
@@ -54,6 +62,16 @@ let isFresh = false
 /** The callbacks that wait for a poll, in order. */
 let waiting: Waiting[] = []
 
+/** A thread that reads and writes for this one. */
+export interface OtherThread {
+  /** Calls back once its event loop has polled, and its news have come. */
+  poll(polled: () => void): void
+}
+
+const threads = new Set<OtherThread>()
+/** The threads that have yet to poll. */
+const polling = new Set<OtherThread>()
+
 /** The connections that began while callbacks waited, and whose handshake is not over. */
 const beginning = new Set<object>()
 
@@ -82,12 +100,31 @@ export function isOutdated(nowMs: number = clockMs()): boolean {
   return !isFresh && nowMs - polledMs > OLD_MS
 }
 
+export function addThread(thread: OtherThread): void {
+  threads.add(thread)
+}
+
+export function removeThread(thread: OtherThread): void {
+  threads.delete(thread)
+  polling.delete(thread)
+}
+
 /** Calls back once the event loop has polled, and the news of that poll were handled. In order. */
 export function afterPoll(callback: () => void): void {
-  if (waiting.length === 0) newsBefore = news
+  if (waiting.length === 0) {
+    newsBefore = news
+    if (threads.size > 0 && clockMs() - polledMs > STOPPED_MS) pollThreads()
+  }
   waiting.push({ callback, polledBy: checks + 2, polledMs: undefined, busyTurns: 0 })
   note()
   immediate?.ref()
+}
+
+function pollThreads(): void {
+  for (const thread of threads) {
+    polling.add(thread)
+    thread.poll(() => polling.delete(thread))
+  }
 }
 
 function note(): void {
@@ -112,7 +149,10 @@ function callBack(): void {
   const ready = waiting.filter((one) => isOver(one, hasNews))
   if (ready.length === 0) return
   waiting = waiting.slice(ready.length)
-  if (waiting.length === 0) beginning.clear()
+  if (waiting.length === 0) {
+    beginning.clear()
+    polling.clear()
+  }
   polledMs = checkedMs
   isFresh = true
   for (const { callback } of ready) {
@@ -129,6 +169,7 @@ function callBack(): void {
 function isOver(one: Waiting, hasNews: boolean): boolean {
   if (checks < one.polledBy) return false
   one.polledMs ??= checkedMs
+  if (polling.size > 0 && checkedMs - one.polledMs < STOPPED_MS) return false
   // The end of a connection that is in line to decode has not been read either.
   const isAwaited = hasNews || beginning.size > 0 || !isIdle()
   if (isAwaited && checkedMs - one.polledMs < MORE_NEWS_MS) return false

@@ -17,6 +17,8 @@ export function poll(): void {
 export const heard = (): void => {}
 export const handshakeBegan = heard
 export const handshakeEnded = heard
+export const addThread = heard
+export const removeThread = heard
 export const isOutdated = (): boolean => loop.isBusy
 
 export function afterPoll(callback: () => void): void {

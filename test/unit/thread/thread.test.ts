@@ -282,6 +282,7 @@ class Told {
       flushed: (connection) => this.log.push(`left ${connection}`),
       body: (connection, flags, memory) =>
         this.log.push(`body ${connection}, flags ${flags}: ${memory.byteLength}`),
+      polled: () => this.log.push("polled"),
       notice: (notice) => {
         if (notice.type === "event") this.log.push(`${notice.event.type} ${notice.endpoint}`)
         else {

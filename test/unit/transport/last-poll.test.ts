@@ -186,3 +186,40 @@ test("a callback that waits is not held up by one that began to wait later", () 
   turn(1)
   expect(called).toEqual(["one", "two"])
 })
+
+test("after 100 ms without a poll, other threads have to poll as well, within another 100 ms", () => {
+  const polled: (() => void)[] = []
+  const thread = { poll: (callback: () => void) => polled.push(callback) }
+  const called: string[] = []
+  module.isOutdated()
+  turn()
+  turn()
+  module.addThread(thread)
+  nowMs += 100
+  module.afterPoll(() => called.push("after 100 ms"))
+  turn()
+  turn()
+  expect(called).toEqual(["after 100 ms"])
+  nowMs += 101
+  module.afterPoll(() => called.push("after 101 ms"))
+  turn()
+  turn(50)
+  expect(called).toEqual(["after 100 ms"])
+  for (const callback of polled) callback()
+  turn()
+  expect(called).toEqual(["after 100 ms", "after 101 ms"])
+  nowMs += 101
+  module.afterPoll(() => called.push("after a thread that does not poll"))
+  turn()
+  turn()
+  turn(99)
+  expect(called).toHaveLength(2)
+  turn(1)
+  expect(called).toHaveLength(3)
+  module.removeThread(thread)
+  nowMs += 101
+  module.afterPoll(() => called.push("without threads"))
+  turn()
+  turn()
+  expect(called).toHaveLength(4)
+})
