@@ -530,6 +530,7 @@ export abstract class Outbound implements Flushable {
     this.#writeWaiting()
     this.#checkFlushes()
     if (!this.isUrgent) return
+    this.#credit.reopen()
     this.#flushLater()
     pollSoon()
   }

@@ -61,6 +61,11 @@ export class SendCredit {
     if (this.#room !== "ended") this.#room = "full"
   }
 
+  /** Accepts messages again if there is room. Whoever waits for it is told later. */
+  reopen(): void {
+    if (this.#room === "full" && this.hasRoom) this.#room = "wanted"
+  }
+
   /** Returns whether a sender was waiting for room and there is some now. */
   regain(): boolean {
     if (!this.isWanted || !this.hasRoom) return false

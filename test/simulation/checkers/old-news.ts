@@ -14,7 +14,7 @@ const CHOOSES: readonly TypeName[] = ["Push", "Scatter", "Dealer", "Client", "Re
 /** Maximum age of news of which decisions need not know, in milliseconds. */
 const OLD_MS = 5
 /** Number of readings of the clock in that time, each of which takes long on a slow machine. */
-const READINGS = 20
+const READINGS = 40
 /** Milliseconds in which a thread tells the program's of what it has read. */
 const THREAD_MS = 10
 /** More messages than a program sends before it flushes. */
