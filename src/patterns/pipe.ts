@@ -151,7 +151,7 @@ export class Pipe extends Outbound implements MessageSink {
   }
 
   drained(): void {
-    this.flushOrWait()
+    this.flush()
   }
 
   protected override writeActivated(): void {

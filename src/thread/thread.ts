@@ -6,7 +6,13 @@ import { embeddedModule } from "../codec/module.js"
 import { nextTick, setTimeout } from "../codec/runtime.js"
 import type { Slab } from "../codec/slabs.js"
 import { warn } from "../transport/diagnosis.js"
-import { addThread, heard, type OtherThread, removeThread } from "../transport/last-poll.js"
+import {
+  addThread,
+  heard,
+  heardBytes,
+  type OtherThread,
+  removeThread,
+} from "../transport/last-poll.js"
 import { throwLater } from "../transport/throw-later.js"
 import { framer } from "./framer.js"
 import { inheritedFlags } from "./inherited-flags.js"
@@ -235,7 +241,7 @@ export class Thread implements SocketOperations, OtherThread {
   // -- Messages from the worker ----------------------------------------------------
 
   #read(message: MessageFromWorker): void {
-    heard()
+    heardBytes()
     readFromWorker(message, this)
     if (this.#readBytes >= FREE_BYTES) this.#post()
   }
@@ -263,8 +269,12 @@ export class Thread implements SocketOperations, OtherThread {
   }
 
   notice(notice: SlabNotice | EventNotice): void {
-    if (notice.type === "event") this.#users.get(notice.endpoint)?.onEvent(notice.event)
-    else this.#slabs.take(notice)
+    if (notice.type !== "event") {
+      this.#slabs.take(notice)
+      return
+    }
+    heard()
+    this.#users.get(notice.endpoint)?.onEvent(notice.event)
   }
 }
 

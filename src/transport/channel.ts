@@ -1,6 +1,6 @@
 import { connect, type NetConnectOpts, type OnReadOpts, Socket } from "node:net"
 import { isWatched, type Write, type WriteCallback, writeWatched } from "./callers-memory.js"
-import { heard } from "./last-poll.js"
+import { heard, heardBytes } from "./last-poll.js"
 
 /** Size of the read buffer. It is larger than Node's, because fewer calls carry more. */
 const READ_BYTES = 256 * 1024
@@ -84,7 +84,7 @@ export class Channel {
     this.socket = open({
       buffer: () => this.handlers.landing?.() ?? buffer,
       callback: (length, read) => {
-        heard()
+        heardBytes()
         if (read.buffer === buffer.buffer) this.handlers.data?.(read.subarray(0, length), this)
         else this.handlers.landed?.(length)
         return true
@@ -142,12 +142,10 @@ function ended(this: SocketOfChannel): void {
 }
 
 function drained(this: SocketOfChannel): void {
-  heard()
   this[CHANNEL].handlers.drained?.(this[CHANNEL])
 }
 
 function finished(this: SocketOfChannel): void {
-  heard()
   this[CHANNEL].handlers.finished?.(this[CHANNEL])
 }
 

@@ -10,14 +10,18 @@
  * last, but it has since the immediate before. So two in turn note the time every millisecond while
  * there is traffic. They do not keep the process alive.
  *
+ * Time in which the event loop was idle does not count: it would have polled at once. But it seems idle as
+ * well while the whole process is stopped, so that does count if it is long.
+ *
  * A thread that reads and writes for this one goes on meanwhile. Only where the whole process was stopped has
  * it no news either, and is waited for.
  */
 import { clockMs, setImmediate } from "../codec/runtime.js"
+import { idleTimeMs } from "./idle.js"
 import { isIdle } from "./read-turns.js"
 import { throwLater } from "./throw-later.js"
 
-/** Milliseconds without a poll after which decisions about connections wait for one. */
+/** Milliseconds of work without a poll after which decisions about connections wait for one. */
 const OLD_MS = 5
 /** Milliseconds after which the time is noted again, and the number of turns in which it is. */
 const NOTED_MS = 1
@@ -32,6 +36,8 @@ const MORE_NEWS_MS = 10
  * its other threads have polled, but not for longer than that.
  */
 const STOPPED_MS = 100
+/** Number of polls whose bytes are news: while peers send, each poll brings some. */
+const BYTES_POLLS = 2
 /** Number of polls after which the program may be busy again, so that decisions wait for the next one. */
 const BUSY_TURNS_MAX = 1
 
@@ -39,21 +45,26 @@ interface Waiting {
   readonly callback: () => void
   /** The number of the first `check()` before which the event loop has polled for certain. */
   readonly polledBy: number
-  /** The time of that. */
+  /** The time of that, and the number of calls since. */
   polledMs: number | undefined
+  polls: number
   /** Number of polls after which the program was busy again. */
   busyTurns: number
 }
 
-/** The event loop has polled after this time. */
+/** The event loop has polled after this time, at which it had been idle for so long. */
 let polledMs = Number.NEGATIVE_INFINITY
-/** The time of the last `check()`. */
+let polledIdleMs = 0
+/** The same at the last `check()`. */
 let checkedMs = Number.NEGATIVE_INFINITY
+let checkedIdleMs = 0
 /** Number of calls of `check()` so far. */
 let checks = 0
 /** Number of events of connections, and how many there were at the last `check()`. */
 let news = 0
 let newsBefore = 0
+/** Whether bytes were read since. */
+let hasBytes = false
 /** Number of turns in which the time is still to be noted. */
 let turnsLeft = 0
 let immediate: NodeJS.Immediate | undefined
@@ -80,6 +91,11 @@ export function heard(): void {
   news++
 }
 
+/** Records that bytes were read from a connection. Its end may follow in the next poll. */
+export function heardBytes(): void {
+  hasBytes = true
+}
+
 /**
  * Records that a peer has connected. It may have come back in place of one that is gone, so decisions that
  * wait also wait for its handshake.
@@ -97,7 +113,9 @@ export function handshakeEnded(connection: object): void {
 /** Returns whether the event loop has not polled for some milliseconds, so that decisions have to wait. */
 export function isOutdated(nowMs: number = clockMs()): boolean {
   if (nowMs - checkedMs > NOTED_MS) note()
-  return !isFresh && nowMs - polledMs > OLD_MS
+  const ageMs = nowMs - polledMs
+  if (isFresh || ageMs <= OLD_MS) return false
+  return ageMs > STOPPED_MS || ageMs - (idleTimeMs() - polledIdleMs) > OLD_MS
 }
 
 export function addThread(thread: OtherThread): void {
@@ -113,9 +131,10 @@ export function removeThread(thread: OtherThread): void {
 export function afterPoll(callback: () => void): void {
   if (waiting.length === 0) {
     newsBefore = news
+    hasBytes = false
     if (threads.size > 0 && clockMs() - polledMs > STOPPED_MS) pollThreads()
   }
-  waiting.push({ callback, polledBy: checks + 2, polledMs: undefined, busyTurns: 0 })
+  waiting.push({ callback, polledBy: checks + 2, polledMs: undefined, polls: 0, busyTurns: 0 })
   note()
   immediate?.ref()
 }
@@ -136,7 +155,9 @@ function note(): void {
 function check(): void {
   checks++
   polledMs = checkedMs
+  polledIdleMs = checkedIdleMs
   checkedMs = clockMs()
+  checkedIdleMs = idleTimeMs()
   immediate = --turnsLeft > 0 || waiting.length > 0 ? setImmediate(check) : undefined
   if (waiting.length > 0) callBack()
   if (waiting.length === 0) immediate?.unref()
@@ -146,7 +167,9 @@ function check(): void {
 function callBack(): void {
   const hasNews = news !== newsBefore
   newsBefore = news
-  const ready = waiting.filter((one) => isOver(one, hasNews))
+  const hadBytes = hasBytes
+  hasBytes = false
+  const ready = waiting.filter((one) => isOver(one, hasNews, hadBytes))
   if (ready.length === 0) return
   waiting = waiting.slice(ready.length)
   if (waiting.length === 0) {
@@ -154,6 +177,7 @@ function callBack(): void {
     polling.clear()
   }
   polledMs = checkedMs
+  polledIdleMs = checkedIdleMs
   isFresh = true
   for (const { callback } of ready) {
     try {
@@ -166,12 +190,13 @@ function callBack(): void {
 }
 
 /** Returns whether the event loop has polled since somebody waits, and no more news are to be expected. */
-function isOver(one: Waiting, hasNews: boolean): boolean {
+function isOver(one: Waiting, hasNews: boolean, hadBytes: boolean): boolean {
   if (checks < one.polledBy) return false
   one.polledMs ??= checkedMs
   if (polling.size > 0 && checkedMs - one.polledMs < STOPPED_MS) return false
   // The end of a connection that is in line to decode has not been read either.
-  const isAwaited = hasNews || beginning.size > 0 || !isIdle()
+  const isAwaited =
+    hasNews || (hadBytes && one.polls++ < BYTES_POLLS) || beginning.size > 0 || !isIdle()
   if (isAwaited && checkedMs - one.polledMs < MORE_NEWS_MS) return false
   // A callback of the same poll may have been long, and peers may have gone meanwhile.
   return checkedMs - polledMs <= OLD_MS || ++one.busyTurns > BUSY_TURNS_MAX

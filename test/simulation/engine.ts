@@ -446,6 +446,7 @@ export class Process {
       now: () => {
         turns.looked()
         world.now += this.#clockMs
+        loop.busyMs += this.#clockMs
         return world.now
       },
       nodeTiming: {

@@ -15,6 +15,7 @@ export function poll(): void {
 }
 
 export const heard = (): void => {}
+export const heardBytes = heard
 export const handshakeBegan = heard
 export const handshakeEnded = heard
 export const addThread = heard

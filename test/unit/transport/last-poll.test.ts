@@ -187,6 +187,41 @@ test("a callback that waits is not held up by one that began to wait later", () 
   expect(called).toEqual(["one", "two"])
 })
 
+test("time in which the event loop was idle does not count, unless it is long", () => {
+  const idle = vi.spyOn(performance.nodeTiming, "idleTime", "get").mockReturnValue(7)
+  module.isOutdated()
+  turn()
+  turn()
+  nowMs += 95
+  idle.mockReturnValue(7 + 90)
+  expect(module.isOutdated()).toBe(false)
+  nowMs += 0.1
+  expect(module.isOutdated()).toBe(true)
+  idle.mockReturnValue(7 + 95)
+  expect(module.isOutdated()).toBe(false)
+  nowMs += 5
+  idle.mockReturnValue(7 + 100.1)
+  expect(module.isOutdated()).toBe(true)
+})
+
+test("bytes that come in each poll are waited for in two of them", () => {
+  const called: string[] = []
+  module.isOutdated()
+  turn()
+  turn()
+  nowMs += 10
+  module.afterPoll(() => called.push("after"))
+  turn()
+  for (let i = 0; i < 2; i++) {
+    module.heardBytes()
+    turn()
+    expect(called).toEqual([])
+  }
+  module.heardBytes()
+  turn()
+  expect(called).toEqual(["after"])
+})
+
 test("after 100 ms without a poll, other threads have to poll as well, within another 100 ms", () => {
   const polled: (() => void)[] = []
   const thread = { poll: (callback: () => void) => polled.push(callback) }
