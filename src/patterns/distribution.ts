@@ -2,6 +2,7 @@ import type { Chunk } from "../codec/chunk.js"
 import { TRAINED_MAX } from "../codec/dictionary-groups.js"
 import type { Packing } from "../codec/packing.js"
 import { clockMs } from "../codec/runtime.js"
+import { isOutdated } from "../transport/last-poll.js"
 import { throwLater } from "../transport/throw-later.js"
 import type {
   Command,
@@ -48,6 +49,10 @@ export class Distribution implements Flushable, SharedBatch {
   readonly rest: Rest = new Rest()
   readonly isUrgent = false
   threadMs = 0
+
+  isUpToDate(): boolean {
+    return false
+  }
 
   attach(pipe: Pipe): void {
     this.#pipes.add(pipe)
@@ -246,6 +251,8 @@ export class Distribution implements Flushable, SharedBatch {
     const isPlain = frames.length === 0 && message === undefined && batch && batch.messages > 0
     const groups = isPlain ? [groupOfAll(pipes)] : groupsOf(pipes)
     const efforts = new Map<MessageEncoder, number | undefined>()
+    // Decided once for all of them: writing to hundreds takes long itself.
+    const mustPoll = isOutdated()
     for (const { encoder, packing, members } of groups) {
       const encoding = members[0]?.connection?.encoding
       // Compressing and plain peers share one effort, although each message is encoded once for each kind.
@@ -263,7 +270,7 @@ export class Distribution implements Flushable, SharedBatch {
       for (const pipe of members) {
         if (flushed > 0) pipe.countFlushed(flushed)
         try {
-          if (chunk) pipe.writeChunk(chunk)
+          if (chunk) pipe.writeChunk(chunk, mustPoll)
         } catch (error) {
           errors.push(error)
         }

@@ -62,6 +62,8 @@ export interface Flushable {
   readonly isUrgent: boolean
   /** Milliseconds that a flush takes on the worker thread, which can fall behind too. */
   readonly threadMs: number
+  /** Returns whether what is known of the peer is recent, even if the event loop has not polled for a while. */
+  isUpToDate(nowMs: number): boolean
   flush(): void
 }
 
@@ -92,11 +94,7 @@ function flushRested(at: keyof typeof due): void {
   due[at] = false
   if (waiting.length === 0) return
   const nowMs = clockMs()
-  if (isOutdated(nowMs)) {
-    flushPolled()
-    return
-  }
-  const restMs = flushThose(0, nowMs)
+  const restMs = isOutdated(nowMs) ? flushUpToDate(nowMs) : flushThose(0, nowMs)
   if (restMs >= TIMER_MS && !due.timer) {
     due.timer = true
     setTimeout(flushRested, TIMER_MS, "timer")
@@ -106,7 +104,16 @@ function flushRested(at: keyof typeof due): void {
   }
 }
 
-/** Flushes when the event loop has polled: peers may have gone while the program was busy. */
+/** Flushes what need not wait for a poll of the event loop. Peers of the others may have gone. */
+function flushUpToDate(nowMs: number): number {
+  const later = waiting.filter((flushable) => !flushable.isUpToDate(nowMs))
+  waiting = waiting.filter((flushable) => flushable.isUpToDate(nowMs))
+  if (later.length > 0) flushPolled()
+  const restMs = waiting.length > 0 ? flushThose(0, nowMs) : 0
+  waiting.push(...later)
+  return restMs
+}
+
 function flushPolled(): void {
   if (due.poll) return
   due.poll = true

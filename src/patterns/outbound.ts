@@ -37,7 +37,7 @@ const NO_FRAMES = new Uint8Array(0)
 export type OutboundConnection = Pick<
   PeerConnection,
   | ("packing" | "encoding" | "sharing" | "blocked" | "peerTakesCommands" | "waiting")
-  | ("write" | "sendCommand" | "waitToSend" | "flush")
+  | ("write" | "sendCommand" | "waitToSend" | "flush" | "isUpToDate")
 >
 
 /** An open batch of messages that several queues share and that will be encoded once for all of them. */
@@ -375,10 +375,11 @@ export abstract class Outbound implements Flushable {
   /**
    * Queues a chunk that was encoded for several queues and whose messages `countShared` has counted.
    *
+   * @param mustPoll whether the event loop has to poll before the chunk is written.
    * @throws Error of the encoder, if the messages before the chunk cannot be encoded. The chunk is
    * lost then.
    */
-  writeChunk(chunk: Chunk): void {
+  writeChunk(chunk: Chunk, mustPoll: boolean): void {
     if (this.#credit.hasEnded) {
       chunk.release()
       return
@@ -391,7 +392,8 @@ export abstract class Outbound implements Flushable {
       throw error
     }
     this.#enqueue(chunk)
-    this.#flushNow()
+    if (mustPoll) this.#flushLater()
+    else this.#writeNow()
   }
 
   // -- Encoding --------------------------------------------------------------------
@@ -512,9 +514,9 @@ export abstract class Outbound implements Flushable {
     this.#checkFlushes()
   }
 
-  /** Does the same, or schedules it if the peer may have gone without this side's knowledge. */
+  /** Does the same, or schedules it for after a poll. */
   protected flushOrWait(): void {
-    if (this.#connection && isOutdated()) this.#flushLater()
+    if (this.#mustPoll()) this.#flushLater()
     else this.flush()
   }
 
@@ -523,10 +525,23 @@ export abstract class Outbound implements Flushable {
    * of the burst.
    */
   #flushNow(): void {
-    if (isOutdated()) {
-      this.#flushLater()
-      return
-    }
+    if (this.#mustPoll()) this.#flushLater()
+    else this.#writeNow()
+  }
+
+  /** Whether to wait for a poll before a flush: the peer may have gone without this side's knowledge. */
+  #mustPoll(): boolean {
+    if (!this.#connection) return false
+    const nowMs = clockMs()
+    return isOutdated(nowMs) && !this.isUpToDate(nowMs)
+  }
+
+  /** Whether what is known of the peer is recent, even if the event loop has not polled for a while. */
+  isUpToDate(nowMs: number): boolean {
+    return this.#connection?.isUpToDate(nowMs) ?? false
+  }
+
+  #writeNow(): void {
     this.#writeWaiting()
     this.#checkFlushes()
     if (!this.isUrgent) return

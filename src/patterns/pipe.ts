@@ -162,6 +162,11 @@ export class Pipe extends Outbound implements MessageSink {
     return this.#events?.isBehind ?? false
   }
 
+  /** The end of a connection may follow what was read. It matters where others get what is not written. */
+  override isUpToDate(nowMs: number): boolean {
+    return !this.outlivesConnection && super.isUpToDate(nowMs)
+  }
+
   get waitsToSend(): boolean {
     return this.#state !== "active" || this.isAwaited
   }

@@ -18,6 +18,11 @@ export class Rep extends Router {
     return undefined
   }
 
+  /** A reply goes to nobody else, even if its peer has gone. */
+  override isUpToDate(): boolean {
+    return true
+  }
+
   override receive(): Message | Refusal {
     if (this.#request) return "EFSM"
     for (;;) {

@@ -1,4 +1,4 @@
-import { queueMicrotask } from "../codec/runtime.js"
+import { clockMs, queueMicrotask } from "../codec/runtime.js"
 import { FairQueue } from "./fair-queue.js"
 import type { Message } from "./message.js"
 import type { Pipe } from "./pipe.js"
@@ -126,6 +126,10 @@ export class Router extends SocketType {
 
   override knows(message: Message): boolean {
     return this.#out.has((message[0] as Buffer).toString("latin1"))
+  }
+
+  override isUpToDate(message: Message): boolean {
+    return this.#out.get((message[0] as Buffer).toString("latin1"))?.isUpToDate(clockMs()) ?? false
   }
 
   override refuses(message: Message): boolean {

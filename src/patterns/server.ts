@@ -1,3 +1,4 @@
+import { clockMs } from "../codec/runtime.js"
 import { FairQueue } from "./fair-queue.js"
 import type { Message } from "./message.js"
 import type { Pipe } from "./pipe.js"
@@ -40,6 +41,10 @@ export class Server extends SocketType {
 
   override knows(_message: Message, { routingId }: Routing): boolean {
     return this.#out.has(routingId as number)
+  }
+
+  override isUpToDate(_message: Message, { routingId }: Routing): boolean {
+    return this.#out.get(routingId as number)?.isUpToDate(clockMs()) ?? false
   }
 
   override receive(): Message | Refusal {

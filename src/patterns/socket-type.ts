@@ -98,6 +98,11 @@ export abstract class SocketType implements PipeEvents {
     return false
   }
 
+  /** Returns whether what is known of the peer that `message` is addressed to is recent in any case. */
+  isUpToDate(_message: Message, _routing: Routing): boolean {
+    return false
+  }
+
   /** Returns whether `message` is refused however much room there is. */
   refuses(_message: Message): boolean {
     return false

@@ -196,7 +196,8 @@ export class Operations implements SocketTypeEvents {
   ): Promise<void> {
     if (this.#sending || this.#held.length > OPERATIONS_MAX)
       throw shorten(busyError("send"), this.send)
-    if (this.holds || this.#mustPoll) return this.#holdSend(message, routing, sendTimeoutMs)
+    if (this.holds || (this.#mustPoll && !this.#isUpToDate(message, routing)))
+      return this.#holdSend(message, routing, sendTimeoutMs)
     const mayWait = sendTimeoutMs !== 0
     if (mayWait && this.#isTwoWay) this.type.hasIn()
     const { sendTellsRoom } = this.type
@@ -229,7 +230,7 @@ export class Operations implements SocketTypeEvents {
 
   /** Sends a message of a proxy, however long that takes. */
   sendForProxy(message: Message, routing: Routing): Promise<void> {
-    return this.#mustPoll
+    return this.#mustPoll && !this.#isUpToDate(message, routing)
       ? new Promise<void>(afterPoll).then(() => this.#sendForProxyNow(message, routing))
       : this.#sendForProxyNow(message, routing)
   }
@@ -269,6 +270,10 @@ export class Operations implements SocketTypeEvents {
   /** Whether to hold messages: what becomes of them would be decided on old news. */
   get #mustPoll(): boolean {
     return (this.mixed !== undefined || this.type.decidesNow) && this.#knowsOldNews
+  }
+
+  #isUpToDate(message: Message, routing: Routing): boolean {
+    return this.mixed === undefined && message.length > 0 && this.type.isUpToDate(message, routing)
   }
 
   #waitForRoom(message: Message, routing: Routing, timeoutMs: number): Promise<void> {

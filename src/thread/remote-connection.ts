@@ -1,6 +1,7 @@
 import { Chunk } from "../codec/chunk.js"
 import { partDetached } from "../codec/errors.js"
 import type { Packing } from "../codec/packing.js"
+import { mayHaveStopped } from "../transport/last-poll.js"
 import { Queue } from "../transport/queue.js"
 import type {
   Command,
@@ -187,6 +188,11 @@ export class RemoteConnection implements PeerConnection, Sharing, ReadConnection
   /** The worker has written everything posted before the oldest `flush()`. */
   flushed(): void {
     this.#flushes.shift()?.()
+  }
+
+  /** The thread tells at once that the peer has gone. */
+  isUpToDate(nowMs: number): boolean {
+    return !this.hasPeerEnded && !mayHaveStopped(nowMs)
   }
 
   get hasPeerEnded(): boolean {

@@ -14,6 +14,7 @@ import { ConnectionEncoding } from "./connection-encoding.js"
 import { Deadline } from "./deadline.js"
 import { destroyLater, QUIET_MS } from "./farewell.js"
 import { Heartbeat } from "./heartbeat.js"
+import { isRecent } from "./last-poll.js"
 import { SocketReader } from "./socket-reader.js"
 import { SocketWriter } from "./socket-writer.js"
 import type {
@@ -235,6 +236,11 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
   #heard(): void {
     if (this.#stage === "traffic") this.#heardMs = clockMs()
     this.#heartbeat?.heard()
+  }
+
+  /** A socket is read at the time, and not when the event loop polls. */
+  isUpToDate(nowMs: number): boolean {
+    return isRecent(this.#heardMs, nowMs)
   }
 
   open(received: Uint8Array): void {

@@ -6,26 +6,23 @@
  * that (which peer is next, whether there is room, whether to write) would be decided on old news, and
  * messages would go to peers that are gone. libzmq's threads have no such pauses.
  *
- * Immediates run after a poll. Before one runs, the event loop may not have polled since whatever happened
- * last, but it has since the immediate before. So two in turn note the time every millisecond while
- * there is traffic. They do not keep the process alive.
- *
- * Time in which the event loop was idle does not count: it would have polled at once. But it seems idle as
- * well while the whole process is stopped, so that does count if it is long.
- *
- * A thread that reads and writes for this one goes on meanwhile. Only where the whole process was stopped has
- * it no news either, and is waited for.
+ * The event loop counts its polls. Whoever asks looks at the count from time to time: a poll was after the
+ * latest look that saw fewer. The last one may not have told all its news yet, so neither the turn before it
+ * nor the one since may have taken long. Time in which the event loop was idle does not count, as it would have
+ * polled at once. But it seems idle as well while the whole process is stopped, so that does count if it is
+ * long. A thread that reads and writes for this one goes on meanwhile. Only if the process was stopped it has
+ * no news either, and is waited for.
  */
+import { performance } from "node:perf_hooks"
 import { clockMs, setImmediate } from "../codec/runtime.js"
 import { idleTimeMs } from "./idle.js"
 import { isIdle } from "./read-turns.js"
 import { throwLater } from "./throw-later.js"
 
-/** Milliseconds of work without a poll after which decisions about connections wait for one. */
-const OLD_MS = 5
-/** Milliseconds after which the time is noted again, and the number of turns in which it is. */
-const NOTED_MS = 1
-const NOTED_TURNS = 2
+/** Milliseconds of work in a turn after which decisions about connections wait for a poll. */
+const OLD_MS = 8
+/** Milliseconds after which the count of polls is looked at again. */
+const LOOK_MS = 0.25
 /**
  * After a poll with news, the next one may bring more: the end of a stream follows its last bytes, and the
  * end of a connection follows that. Decisions wait for more news for so many milliseconds.
@@ -37,37 +34,37 @@ const MORE_NEWS_MS = 10
  */
 const STOPPED_MS = 100
 /** Number of polls whose bytes are news: while peers send, each poll brings some. */
-const BYTES_POLLS = 2
+const BYTES_POLLS = 1
 /** Number of polls after which the program may be busy again, so that decisions wait for the next one. */
 const BUSY_TURNS_MAX = 1
 
 interface Waiting {
   readonly callback: () => void
-  /** The number of the first `check()` before which the event loop has polled for certain. */
-  readonly polledBy: number
-  /** The time of that, and the number of calls since. */
+  /** The number of polls at the call. */
+  readonly polls: number
+  /** The time after the first poll since, and the number of turns since. */
   polledMs: number | undefined
-  polls: number
+  turns: number
   /** Number of polls after which the program was busy again. */
   busyTurns: number
 }
 
-/** The event loop has polled after this time, at which it had been idle for so long. */
-let polledMs = Number.NEGATIVE_INFINITY
-let polledIdleMs = 0
-/** The same at the last `check()`. */
-let checkedMs = Number.NEGATIVE_INFINITY
-let checkedIdleMs = 0
-/** Number of calls of `check()` so far. */
-let checks = 0
-/** Number of events of connections, and how many there were at the last `check()`. */
-let news = 0
-let newsBefore = 0
-/** Whether bytes were read since. */
+interface Look {
+  /** Number of polls so far; NaN in runtimes that do not count them. */
+  readonly polls: number
+  readonly ms: number
+  /** Milliseconds for which the event loop had been idle. */
+  readonly idleMs: number
+}
+
+/** The latest look, the latest before the last poll, and the latest before the one before that. */
+let latest: Look = { polls: 0, ms: Number.NEGATIVE_INFINITY, idleMs: 0 }
+let before = latest
+let earlier = latest
+/** Whether there were news of connections since the last `check()`, and whether bytes were read. */
+let hasNews = false
 let hasBytes = false
-/** Number of turns in which the time is still to be noted. */
-let turnsLeft = 0
-let immediate: NodeJS.Immediate | undefined
+let isChecking = false
 /** Whether callbacks that waited for a poll run. However long they take, nothing newer can be known. */
 let isFresh = false
 /** The callbacks that wait for a poll, in order. */
@@ -88,7 +85,7 @@ const beginning = new Set<object>()
 
 /** Records that something happened to a connection. The rest of what the poll has brought may follow. */
 export function heard(): void {
-  news++
+  hasNews = true
 }
 
 /** Records that bytes were read from a connection. Its end may follow in the next poll. */
@@ -112,10 +109,34 @@ export function handshakeEnded(connection: object): void {
 
 /** Returns whether the event loop has not polled for some milliseconds, so that decisions have to wait. */
 export function isOutdated(nowMs: number = clockMs()): boolean {
-  if (nowMs - checkedMs > NOTED_MS) note()
-  const ageMs = nowMs - polledMs
-  if (isFresh || ageMs <= OLD_MS) return false
-  return ageMs > STOPPED_MS || ageMs - (idleTimeMs() - polledIdleMs) > OLD_MS
+  if (nowMs - latest.ms > LOOK_MS) look(nowMs)
+  if (isFresh || nowMs - earlier.ms <= OLD_MS) return false
+  return mayHaveStopped(nowMs) || workMs(before, latest, nowMs) > OLD_MS || isLong(earlier, before)
+}
+
+const isLong = (from: Look, to: Look): boolean => workMs(from, to, to.ms) > OLD_MS
+
+/** Returns the time since a look in which the event loop was not idle. */
+const workMs = (from: Look, { idleMs }: Look, nowMs: number): number =>
+  nowMs - from.ms - (idleMs - from.idleMs)
+
+/** Returns whether what was learned at a time is recent enough for decisions. */
+export function isRecent(ms: number, nowMs: number): boolean {
+  return nowMs - ms <= OLD_MS
+}
+
+/** Returns whether the event loop has not polled for so long that the process may have been stopped. */
+export function mayHaveStopped(nowMs: number): boolean {
+  return nowMs - before.ms > STOPPED_MS || before.ms - earlier.ms > STOPPED_MS
+}
+
+function look(nowMs: number): void {
+  const polls = performance.nodeTiming?.uvMetricsInfo?.loopCount ?? Number.NaN
+  if (polls !== latest.polls) {
+    earlier = before
+    before = latest
+  }
+  latest = { polls, ms: nowMs, idleMs: idleTimeMs() }
 }
 
 export function addThread(thread: OtherThread): void {
@@ -129,14 +150,15 @@ export function removeThread(thread: OtherThread): void {
 
 /** Calls back once the event loop has polled, and the news of that poll were handled. In order. */
 export function afterPoll(callback: () => void): void {
+  const nowMs = clockMs()
+  look(nowMs)
   if (waiting.length === 0) {
-    newsBefore = news
+    hasNews = false
     hasBytes = false
-    if (threads.size > 0 && clockMs() - polledMs > STOPPED_MS) pollThreads()
+    if (threads.size > 0 && mayHaveStopped(nowMs)) pollThreads()
   }
-  waiting.push({ callback, polledBy: checks + 2, polledMs: undefined, polls: 0, busyTurns: 0 })
-  note()
-  immediate?.ref()
+  waiting.push({ callback, polls: latest.polls, polledMs: undefined, turns: 0, busyTurns: 0 })
+  checkSoon()
 }
 
 function pollThreads(): void {
@@ -146,38 +168,32 @@ function pollThreads(): void {
   }
 }
 
-function note(): void {
-  turnsLeft = NOTED_TURNS
-  immediate ??= setImmediate(check).unref()
+function checkSoon(): void {
+  if (isChecking) return
+  isChecking = true
+  setImmediate(check)
 }
 
-/** Runs after a poll. */
+/** Calls those back that have waited long enough. Immediates run after a poll. */
 function check(): void {
-  checks++
-  polledMs = checkedMs
-  polledIdleMs = checkedIdleMs
-  checkedMs = clockMs()
-  checkedIdleMs = idleTimeMs()
-  immediate = --turnsLeft > 0 || waiting.length > 0 ? setImmediate(check) : undefined
-  if (waiting.length > 0) callBack()
-  if (waiting.length === 0) immediate?.unref()
+  isChecking = false
+  look(clockMs())
+  const news = { any: hasNews, bytes: hasBytes }
+  hasNews = false
+  hasBytes = false
+  const ready = waiting.filter((one) => isOver(one, news))
+  if (ready.length > 0) callBack(ready)
+  if (waiting.length > 0) checkSoon()
 }
 
-/** Calls those back that have waited long enough. */
-function callBack(): void {
-  const hasNews = news !== newsBefore
-  newsBefore = news
-  const hadBytes = hasBytes
-  hasBytes = false
-  const ready = waiting.filter((one) => isOver(one, hasNews, hadBytes))
-  if (ready.length === 0) return
+function callBack(ready: readonly Waiting[]): void {
   waiting = waiting.slice(ready.length)
   if (waiting.length === 0) {
     beginning.clear()
     polling.clear()
   }
-  polledMs = checkedMs
-  polledIdleMs = checkedIdleMs
+  before = latest
+  earlier = latest
   isFresh = true
   for (const { callback } of ready) {
     try {
@@ -190,14 +206,15 @@ function callBack(): void {
 }
 
 /** Returns whether the event loop has polled since somebody waits, and no more news are to be expected. */
-function isOver(one: Waiting, hasNews: boolean, hadBytes: boolean): boolean {
-  if (checks < one.polledBy) return false
-  one.polledMs ??= checkedMs
-  if (polling.size > 0 && checkedMs - one.polledMs < STOPPED_MS) return false
-  // The end of a connection that is in line to decode has not been read either.
-  const isAwaited =
-    hasNews || (hadBytes && one.polls++ < BYTES_POLLS) || beginning.size > 0 || !isIdle()
-  if (isAwaited && checkedMs - one.polledMs < MORE_NEWS_MS) return false
+function isOver(one: Waiting, news: { any: boolean; bytes: boolean }): boolean {
+  if (latest.polls <= one.polls) return false
+  one.polledMs ??= latest.ms
+  const waitedMs = latest.ms - one.polledMs
+  if (polling.size > 0 && waitedMs < STOPPED_MS) return false
+  // While peers send, each poll brings bytes. The end of a connection that is in line to decode has not been read.
+  const hasBytes = news.bytes && one.turns++ < BYTES_POLLS
+  const isAwaited = news.any || hasBytes || beginning.size > 0 || !isIdle()
+  if (isAwaited && waitedMs < MORE_NEWS_MS) return false
   // A callback of the same poll may have been long, and peers may have gone meanwhile.
-  return checkedMs - polledMs <= OLD_MS || ++one.busyTurns > BUSY_TURNS_MAX
+  return latest.ms - before.ms <= OLD_MS || ++one.busyTurns > BUSY_TURNS_MAX
 }

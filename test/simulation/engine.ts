@@ -453,6 +453,9 @@ export class Process {
         get idleTime() {
           return world.now - loop.busyMs
         },
+        get uvMetricsInfo() {
+          return { loopCount: loop.polls }
+        },
       },
       eventLoopUtilization: (
         now?: { active: number; at: number },

@@ -280,6 +280,8 @@ export class Handle {
   isReset = false
   /** The time since when the next reads would find the end; undefined if there is more to read. */
   endSince: number | undefined
+  /** The time of the last read that brought bytes. */
+  readMs = Number.NEGATIVE_INFINITY
   closedMs = Number.POSITIVE_INFINITY
   #readPosted = false
   #writing: { bytes: Uint8Array; done: (error?: Error) => void } | undefined
@@ -328,6 +330,7 @@ export class Handle {
     const length = from.read(buffer)
     if (length > 0) {
       this.world.log(13, length, () => `${this.label} reads ${length} bytes`)
+      this.readMs = this.world.now
       socket.cameIn(length)
       this.readable()
     } else if (this.isReset) {

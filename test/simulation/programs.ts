@@ -140,6 +140,8 @@ export class Program {
   /** The ports of peers that have refused it. */
   readonly #refusing = new Set<number>()
   #sequence = 0
+  /** Whether an endpoint is being unbound: the socket is busy then. */
+  #isUnbinding = false
   #waiting = new Set<() => void>()
   /** Whether it no longer pauses and computes. */
   isEager = false
@@ -510,7 +512,7 @@ export class Program {
     // A REQ that has asked may not ask again.
     if (this.spec.type === "Request" && !this.hasSent) return
     const heads: Head[] = []
-    const isFree = !this.isSending
+    const isFree = !this.isSending && !this.#isUnbinding
     for (let i = 0; i < burst.count && !this.isClosed; i++) {
       if (this.spec.type === "Request") {
         if (!(await this.#request()) || !(await this.#receiveOne())) return
@@ -827,11 +829,13 @@ export class Program {
   }
 
   async #unbind(address: string): Promise<void> {
+    this.#isUnbinding = true
     try {
       await this.socket.unbind(address)
     } catch (error) {
       this.#unless(["ENOENT", "EBUSY", "EBADF"], error)
     }
+    this.#isUnbinding = false
   }
 
   /** Binds the address again, with the opposite setting for arenas if peers have different ones. */

@@ -29,7 +29,8 @@ const ENDING: ReadonlySet<string> = new Set([
 ])
 
 /** Returns whether an action ends connections. */
-const ends = ({ kind, burst }: Action): boolean => ENDING.has(kind) || burst?.then === "close"
+export const ends = ({ kind, burst }: Action): boolean =>
+  ENDING.has(kind) || burst?.then === "close"
 
 export function isCalm(scenario: Scenario): boolean {
   const { actions, network, sockets, memoryShare, auth, curve } = scenario

@@ -156,6 +156,8 @@ export class EventLoop {
   isOver = false
   /** Milliseconds that it has spent computing. */
   busyMs = 0
+  /** Number of times that it has polled. */
+  polls = 0
   readonly #random: Random
   #ticks: (() => void)[] = []
   /** Whether its turn has come to the queue of promises. */
@@ -263,13 +265,18 @@ export class EventLoop {
     const event = this.first as Event
     if (event === this.#due.first) {
       // The event loop has waited for the timer in a poll, which immediates follow.
-      if (event.at > this.#turnEndedAt && this.#immediates.length > 0 && !this.#checking)
-        return () => this.#check()
+      if (event.at > this.#turnEndedAt) {
+        this.polls++
+        if (this.#immediates.length > 0 && !this.#checking) return () => this.#check()
+      }
       this.#phase = "timers"
       return this.#due.shift().run
     }
     this.#phase = event === this.#checking ? "check" : "poll"
-    if (event.at > this.#polledAt) this.#polledAt = this.world.now
+    if (event.at > this.#polledAt) {
+      this.#polledAt = this.world.now
+      this.polls++
+    }
     return this.#events.shift().run
   }
 

@@ -2,6 +2,7 @@
  * What is sent right after the event loop was blocked is not lost if a peer went away meanwhile: the end of its
  * connection has arrived, but nobody has read it. libzmq's threads have.
  */
+import { setTimeout } from "node:timers/promises"
 import { describe, expect, test } from "vitest"
 import { curveKeyPair } from "zeromq"
 
@@ -20,6 +21,8 @@ const curve = {
   peer: { curveServer: true, curveSecretKey: server.secretKey },
 }
 
+/** Milliseconds for which a process is stopped. Less than 100 could be a wait for something to do. */
+const STOPPED_MS = 300
 const RECEIVERS: Record<string, string> = { Push: "Pull", Dealer: "Dealer" }
 const receiverOf = (type: string): string => RECEIVERS[type] as string
 
@@ -414,6 +417,7 @@ describe.each(lz4Ways)("over $name", (way) => {
       next.goOn()
       await (isBound ? next.says("connected") : next.line())
       sender.release()
+      await setTimeout(STOPPED_MS)
       sender.process.kill("SIGCONT")
       await sender.says("sent")
       expect(await lost([next], 100)).toBe(0)

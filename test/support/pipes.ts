@@ -155,6 +155,10 @@ export class FakeConnection implements PipeConnection {
     return this.room <= 0
   }
 
+  isUpToDate(): boolean {
+    return false
+  }
+
   sharing: FakeSharing | undefined
   encoding: Encoding | undefined
   waiting: Waiting = { messages: 0, bytes: 0 }

@@ -14,13 +14,16 @@ export function poll(): void {
   for (const callback of waiting) callback()
 }
 
+const isOutdatedNow = (): boolean => loop.isBusy
+export const isOutdated: typeof isOutdatedNow = isOutdatedNow
 export const heard = (): void => {}
 export const heardBytes = heard
 export const handshakeBegan = heard
 export const handshakeEnded = heard
+export const isRecent = (): boolean => !loop.isBusy
+export const mayHaveStopped = isOutdatedNow
 export const addThread = heard
 export const removeThread = heard
-export const isOutdated = (): boolean => loop.isBusy
 
 export function afterPoll(callback: () => void): void {
   loop.waiting.push(callback)

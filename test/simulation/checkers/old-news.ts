@@ -7,18 +7,20 @@ import { type Head, readHead } from "../messages.js"
 import type { Handle, Link, Socket } from "../network.js"
 import type { Program } from "../programs.js"
 import { hasAssignedId, type SocketSpec, type TypeName } from "../scenario.js"
-import { endsOf, mayEnd, type Run, usesThreads } from "../state.js"
+import { ends, endsOf, mayEnd, type Run, usesThreads } from "../state.js"
 
 /** Types that send each message to one of their peers, and lose none that a connection has not taken. */
 const CHOOSES: readonly TypeName[] = ["Push", "Scatter", "Dealer", "Client", "Request"]
 /** Maximum age of news of which decisions need not know, in milliseconds. */
-const OLD_MS = 5
+const OLD_MS = 8
 /** Number of readings of the clock in that time, each of which takes long on a slow machine. */
 const READINGS = 40
 /** Milliseconds in which a thread tells the program's of what it has read. */
 const THREAD_MS = 10
 /** More messages than a program sends before it flushes. */
 const MESSAGES_MAX = 200
+/** Milliseconds after its time in which an action begins. */
+const ACTS_LATE_MS = 1
 /** Frames of commands are not messages. */
 const COMMAND = 4
 
@@ -43,7 +45,7 @@ export class OldNews implements Checker {
   }
 
   wroteUnaware(socket: Socket, bytes: Uint8Array, endSince: number): void {
-    const { world, scenario, processes } = this.#run
+    const { world, scenario, processes, network } = this.#run
     // A thread does nothing but read and write, as those of libzmq do.
     if (!processes.some(({ loop }) => loop === socket._handle?.loop)) return
     // A command that is encrypted cannot be told from a message.
@@ -51,6 +53,10 @@ export class OldNews implements Checker {
     if (scenario.curve && beats) return
     const ageMs = world.now - endSince
     if (ageMs <= this.#oldMs || ((bytes[0] ?? COMMAND) & COMMAND) !== 0) return
+    // Who answers what has just been read loses nothing, as nobody else would get the answer.
+    const handle = socket._handle as Handle
+    const isBound = network.links.some(({ accepting }) => accepting === handle)
+    if (isBound && world.now - handle.readMs <= this.#oldMs) return
     world.fail(
       "nothing is sent to who is known to have gone",
       `${bytes.length} bytes on ${socket.label}, which ended ${ageMs.toFixed(1)} ms ago`,
@@ -166,12 +172,19 @@ export class OldNews implements Checker {
     return own.length === 1 && own[0]?.burst?.then === "close" && type !== "Request"
   }
 
+  #lastEndOfOthers({ number }: SocketSpec): number {
+    const { actions } = this.#run.scenario
+    const others = actions.filter((action) => action.socket !== number && ends(action))
+    return Math.max(0, ...others.map(({ atMs }) => atMs + ACTS_LATE_MS))
+  }
+
   /** Checks that all that was sent after the last end of a connection was received. */
   #check(program: Program): void {
     const { spec, connected, isClosed } = program
     const lingers = this.#lingers(spec)
     if (!lingers && (isClosed || mayEnd(this.#run.scenario, spec.number))) return
-    let afterMs = 0
+    // What was on its way to a peer that then ended is lost with the connection.
+    let afterMs = lingers ? this.#lastEndOfOthers(spec) : 0
     let links = 0
     for (const [link, handle] of this.#handlesOf(spec)) {
       // One that the socket closes itself has all that was sent.

@@ -220,6 +220,7 @@ test("at the end of a burst all queues are flushed even if one throws, which is 
     rest: new Rest(),
     isUrgent: false,
     threadMs: 0,
+    isUpToDate: () => false,
     flush: () => {
       flushed.push(name)
       if (throws) throw new Error(name)

@@ -87,6 +87,10 @@ describe("with a clock of the test's", () => {
       this.#tookMs = tookMs
     }
 
+    isUpToDate(): boolean {
+      return false
+    }
+
     send(): void {
       if (this.#isWaiting) return
       this.#isWaiting = true

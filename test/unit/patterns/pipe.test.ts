@@ -96,7 +96,7 @@ describe("the high-water mark for sending", () => {
     await burst()
     expect(told).toEqual([])
     connection.room = 10
-    pipe.writeChunk(sender.encode(new Uint8Array(), parts("b")))
+    pipe.writeChunk(sender.encode(new Uint8Array(), parts("b")), false)
     expect(told).toEqual([]) // the writer is iterating its pipes
     await burst()
     expect(connection.written).toHaveLength(5)
@@ -626,7 +626,7 @@ describe("unwritten chunks are released", () => {
     const { pipe, sender } = make()
     pipe.close()
     const release = released()
-    pipe.writeChunk(sender.encode(new Uint8Array(), parts("a")))
+    pipe.writeChunk(sender.encode(new Uint8Array(), parts("a")), false)
     expect(release).toHaveBeenCalledTimes(1)
     pipe.detach([sender.encode(new Uint8Array(), parts("b"))])
     expect(release).toHaveBeenCalledTimes(2)

@@ -4,22 +4,20 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest"
 import type * as lastPoll from "../../../src/transport/last-poll.js"
 
 let nowMs = 0
-let immediates: { callback: () => void; isReferenced: boolean }[] = []
+let polls = 0
+let immediates: (() => void)[] = []
 let module: typeof lastPoll
 
 beforeEach(async () => {
   nowMs = 1000
+  polls = 0
   immediates = []
   vi.spyOn(performance, "now").mockImplementation(() => nowMs)
-  vi.stubGlobal("setImmediate", (callback: () => void) => {
-    const entry = { callback, isReferenced: true }
-    immediates.push(entry)
-    const immediate = {
-      ref: () => Object.assign(entry, { isReferenced: true }) && immediate,
-      unref: () => Object.assign(entry, { isReferenced: false }) && immediate,
-    }
-    return immediate
-  })
+  vi.spyOn(performance.nodeTiming, "idleTime", "get").mockReturnValue(0)
+  vi.spyOn(performance.nodeTiming, "uvMetricsInfo", "get").mockImplementation(() => ({
+    ...{ loopCount: polls, events: 0, eventsWaiting: 0 },
+  }))
+  vi.stubGlobal("setImmediate", (callback: () => void) => immediates.push(callback))
   vi.resetModules()
   // With this query it is the module itself, and not what stands in for it.
   module = await import("../../../src/transport/last-poll.js?real" as string)
@@ -33,69 +31,77 @@ afterEach(() => {
 /** Lets the event loop poll, which takes so many milliseconds, and run what follows a poll. */
 function turn(ms = 0): void {
   nowMs += ms
-  const ready = immediates
-  immediates = []
-  for (const { callback } of ready) callback()
+  polls++
+  runImmediates()
 }
 
-const isReferenced = () => immediates.some((one) => one.isReferenced)
+function runImmediates(): void {
+  const ready = immediates
+  immediates = []
+  for (const callback of ready) callback()
+}
 
-test("nothing is known before the event loop has polled for certain: the first immediate may run without", () => {
+/** Lets the event loop poll twice, between looks at it. */
+function begin(): void {
+  module.isOutdated()
+  turn(1)
+  module.isOutdated()
+  turn(1)
+  module.isOutdated()
+}
+
+test("nothing is known before the event loop has polled twice", () => {
   expect(module.isOutdated()).toBe(true)
-  turn()
+  turn(1)
   expect(module.isOutdated()).toBe(true)
-  turn()
+  turn(1)
   expect(module.isOutdated()).toBe(false)
 })
 
-test("what is known is old some milliseconds after the poll", () => {
-  module.isOutdated()
-  turn()
-  turn()
-  nowMs += 5
+test("what is known is old after a turn of more than 8 ms, and in the next one", () => {
+  begin()
+  nowMs += 7 // after the last look before the poll, which was 1 ms before
   expect(module.isOutdated()).toBe(false)
-  nowMs += 0.1
+  nowMs += 0.3
   expect(module.isOutdated()).toBe(true)
-})
-
-test("a poll that took long may have ended without news: what is known is old, until the next poll", () => {
-  module.isOutdated()
-  turn()
-  turn()
-  turn(50)
+  turn(0.3)
   expect(module.isOutdated()).toBe(true)
-  turn()
-  expect(module.isOutdated()).toBe(true)
-  turn()
+  turn(0.3)
   expect(module.isOutdated()).toBe(false)
 })
 
-test("the time is noted in two turns every millisecond, without keeping the process alive", () => {
-  module.isOutdated()
-  let turns = 0
-  while (immediates.length > 0) {
-    expect(isReferenced()).toBe(false)
-    turn(0.1)
-    turns++
-    module.isOutdated()
+test("turns of up to 8 ms are not long", () => {
+  begin()
+  for (let i = 0; i < 5; i++) {
+    turn(8)
+    expect(module.isOutdated()).toBe(false)
   }
-  expect(turns).toBe(2)
-  nowMs += 1.1
-  module.isOutdated()
-  expect(immediates.length).toBe(1)
 })
 
-test("callbacks wait for a whole poll, keep the process alive until then, and are called in order", () => {
+test("a runtime that does not count its polls is taken to have polled if it was not busy", () => {
+  vi.spyOn(performance.nodeTiming, "uvMetricsInfo", "get").mockReturnValue(undefined as never)
+  begin()
+  expect(module.isOutdated()).toBe(false)
+  nowMs += 8.1
+  expect(module.isOutdated()).toBe(true)
+  let isCalled = false
+  module.afterPoll(() => {
+    isCalled = true
+  })
+  runImmediates()
+  expect(isCalled).toBe(true)
+})
+
+test("callbacks wait for a whole poll, and are called in order", () => {
   const called: string[] = []
-  module.isOutdated()
   module.afterPoll(() => called.push("one"))
   module.afterPoll(() => called.push("two"))
-  expect(isReferenced()).toBe(true)
-  turn()
+  expect(immediates.length).toBe(1)
+  runImmediates() // those of the poll in which they began to wait
   expect(called).toEqual([])
   turn()
   expect(called).toEqual(["one", "two"])
-  expect(isReferenced()).toBe(false)
+  expect(immediates.length).toBe(0)
 })
 
 test("callbacks wait for one more poll if the program was busy after it, and then have the latest news", () => {
@@ -104,7 +110,6 @@ test("callbacks wait for one more poll if the program was busy after it, and the
     nowMs += 50
     outdated.push(module.isOutdated())
   })
-  turn(50)
   turn(50)
   expect(outdated).toEqual([])
   turn(50)
@@ -116,7 +121,6 @@ test("callbacks wait until a poll brings no more news", () => {
   module.afterPoll(() => {
     isCalled = true
   })
-  turn()
   for (let i = 0; i < 5; i++) {
     module.heard()
     turn(1)
@@ -131,7 +135,6 @@ test("callbacks wait for the handshakes of peers that connect meanwhile, at most
   const called: string[] = []
   module.handshakeBegan(early) // its peer may be silent for as long as handshakes may take
   module.afterPoll(() => called.push("one"))
-  turn()
   module.handshakeBegan(quick)
   for (let i = 0; i < 5; i++) turn(0.5)
   expect(called).toEqual([])
@@ -139,7 +142,6 @@ test("callbacks wait for the handshakes of peers that connect meanwhile, at most
   turn()
   expect(called).toEqual(["one"])
   module.afterPoll(() => called.push("two"))
-  turn()
   module.handshakeBegan(silent)
   for (let i = 0; i < 10; i++) turn(1)
   expect(called).toEqual(["one"])
@@ -152,7 +154,7 @@ test("callbacks do not wait for more than 10 ms because of more news, such as a 
   module.afterPoll(() => {
     isCalled = true
   })
-  for (let i = 0; i < 12; i++) {
+  for (let i = 0; i < 11; i++) {
     expect(isCalled).toBe(false)
     module.heard()
     turn(1)
@@ -168,7 +170,6 @@ test("a callback that throws does not keep the others from being called, nor fro
   })
   module.afterPoll(() => called.push("two"))
   turn()
-  turn()
   later.mockRestore()
   expect(called).toEqual(["two"])
   nowMs += 10
@@ -178,10 +179,10 @@ test("a callback that throws does not keep the others from being called, nor fro
 test("a callback that waits is not held up by one that began to wait later", () => {
   const called: string[] = []
   module.afterPoll(() => called.push("one"))
-  turn(1)
   nowMs += 1
+  polls++
   module.afterPoll(() => called.push("two"))
-  turn(1)
+  runImmediates()
   expect(called).toEqual(["one"])
   turn(1)
   expect(called).toEqual(["one", "two"])
@@ -189,50 +190,41 @@ test("a callback that waits is not held up by one that began to wait later", () 
 
 test("time in which the event loop was idle does not count, unless it is long", () => {
   const idle = vi.spyOn(performance.nodeTiming, "idleTime", "get").mockReturnValue(7)
-  module.isOutdated()
-  turn()
-  turn()
+  begin()
   nowMs += 95
-  idle.mockReturnValue(7 + 90)
+  idle.mockReturnValue(7 + 88)
   expect(module.isOutdated()).toBe(false)
-  nowMs += 0.1
+  nowMs += 0.3
   expect(module.isOutdated()).toBe(true)
-  idle.mockReturnValue(7 + 95)
+  idle.mockReturnValue(7 + 89)
+  nowMs += 0.3
   expect(module.isOutdated()).toBe(false)
-  nowMs += 5
-  idle.mockReturnValue(7 + 100.1)
+  nowMs += 4
+  idle.mockReturnValue(7 + 100)
   expect(module.isOutdated()).toBe(true)
 })
 
-test("bytes that come in each poll are waited for in two of them", () => {
-  const called: string[] = []
-  module.isOutdated()
-  turn()
-  turn()
-  nowMs += 10
-  module.afterPoll(() => called.push("after"))
-  turn()
-  for (let i = 0; i < 2; i++) {
-    module.heardBytes()
-    turn()
-    expect(called).toEqual([])
-  }
+test("bytes are waited for in one poll", () => {
+  let isCalled = false
+  module.afterPoll(() => {
+    isCalled = true
+  })
   module.heardBytes()
   turn()
-  expect(called).toEqual(["after"])
+  expect(isCalled).toBe(false)
+  module.heardBytes()
+  turn()
+  expect(isCalled).toBe(true)
 })
 
 test("after 100 ms without a poll, other threads have to poll as well, within another 100 ms", () => {
   const polled: (() => void)[] = []
   const thread = { poll: (callback: () => void) => polled.push(callback) }
   const called: string[] = []
-  module.isOutdated()
-  turn()
-  turn()
+  begin()
   module.addThread(thread)
-  nowMs += 100
+  nowMs += 99 // after the last look before the poll, which was 1 ms before
   module.afterPoll(() => called.push("after 100 ms"))
-  turn()
   turn()
   expect(called).toEqual(["after 100 ms"])
   nowMs += 101
@@ -246,7 +238,6 @@ test("after 100 ms without a poll, other threads have to poll as well, within an
   nowMs += 101
   module.afterPoll(() => called.push("after a thread that does not poll"))
   turn()
-  turn()
   turn(99)
   expect(called).toHaveLength(2)
   turn(1)
@@ -254,7 +245,6 @@ test("after 100 ms without a poll, other threads have to poll as well, within an
   module.removeThread(thread)
   nowMs += 101
   module.afterPoll(() => called.push("without threads"))
-  turn()
   turn()
   expect(called).toHaveLength(4)
 })
