@@ -11,8 +11,8 @@ import { ends, endsOf, mayEnd, type Run, usesThreads } from "../state.js"
 
 /** Types that send each message to one of their peers, and lose none that a connection has not taken. */
 const CHOOSES: readonly TypeName[] = ["Push", "Scatter", "Dealer", "Client", "Request"]
-/** Maximum age of news of which decisions need not know, in milliseconds. */
-const OLD_MS = 8
+/** Maximum age of news of which decisions need not know, in milliseconds: those of two turns. */
+const OLD_MS = 16
 /** Number of readings of the clock in that time, each of which takes long on a slow machine. */
 const READINGS = 40
 /** Milliseconds in which a thread tells the program's of what it has read. */
@@ -55,12 +55,19 @@ export class OldNews implements Checker {
     if (ageMs <= this.#oldMs || ((bytes[0] ?? COMMAND) & COMMAND) !== 0) return
     // Who answers what has just been read loses nothing, as nobody else would get the answer.
     const handle = socket._handle as Handle
-    const isBound = network.links.some(({ accepting }) => accepting === handle)
-    if (isBound && world.now - handle.readMs <= this.#oldMs) return
+    const link = network.links.find(({ accepting, dialling }) =>
+      [accepting, dialling].includes(handle),
+    )
+    const endsWithIt = handle === link?.accepting || (link && this.#isImmediate(link))
+    if (endsWithIt && world.now - handle.readMs <= this.#oldMs) return
     world.fail(
       "nothing is sent to who is known to have gone",
       `${bytes.length} bytes on ${socket.label}, which ended ${ageMs.toFixed(1)} ms ago`,
     )
+  }
+
+  #isImmediate(link: Link): boolean {
+    return endsOf(this.#run, link)?.dialling.options.immediate === true
   }
 
   // -- Messages --------------------------------------------------------------------
