@@ -167,6 +167,11 @@ export class Pipe extends Outbound implements MessageSink {
     return !this.outlivesConnection && super.isUpToDate(nowMs)
   }
 
+  /** Returns whether to send to the peer without a poll: what is known of it is recent, and there is room. */
+  takesNow(nowMs: number): boolean {
+    return this.isUpToDate(nowMs) && this.checkHwm()
+  }
+
   get waitsToSend(): boolean {
     return this.#state !== "active" || this.isAwaited
   }

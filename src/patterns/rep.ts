@@ -20,7 +20,7 @@ export class Rep extends Router {
 
   /** A reply goes to nobody else, even if its peer has gone. */
   override isUpToDate(): boolean {
-    return true
+    return this.#request?.pipe.checkHwm() ?? true
   }
 
   override receive(): Message | Refusal {

@@ -129,7 +129,8 @@ export class Router extends SocketType {
   }
 
   override isUpToDate(message: Message): boolean {
-    return this.#out.get((message[0] as Buffer).toString("latin1"))?.isUpToDate(clockMs()) ?? false
+    const pipe = this.#out.get((message[0] as Buffer).toString("latin1"))
+    return pipe?.takesNow(clockMs()) ?? false
   }
 
   override refuses(message: Message): boolean {

@@ -44,7 +44,7 @@ export class Server extends SocketType {
   }
 
   override isUpToDate(_message: Message, { routingId }: Routing): boolean {
-    return this.#out.get(routingId as number)?.isUpToDate(clockMs()) ?? false
+    return this.#out.get(routingId as number)?.takesNow(clockMs()) ?? false
   }
 
   override receive(): Message | Refusal {

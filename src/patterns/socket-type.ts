@@ -98,7 +98,7 @@ export abstract class SocketType implements PipeEvents {
     return false
   }
 
-  /** Returns whether what is known of the peer that `message` is addressed to is recent in any case. */
+  /** Returns whether the peer that `message` is addressed to has room, and what is known of it is recent. */
   isUpToDate(_message: Message, _routing: Routing): boolean {
     return false
   }
