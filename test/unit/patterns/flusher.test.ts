@@ -87,8 +87,10 @@ describe("with a clock of the test's", () => {
       this.#tookMs = tookMs
     }
 
+    knowsPeer = false
+
     isUpToDate(): boolean {
-      return false
+      return this.knowsPeer
     }
 
     send(): void {
@@ -146,6 +148,17 @@ describe("with a clock of the test's", () => {
     await burst()
     expect(queue.flushes).toEqual([0])
     expect(loop.waiting).toEqual([])
+  })
+
+  test("on a busy event loop, those whose peer has just been read are written at once", async () => {
+    loop.isBusy = true
+    const queues = [new Queue(1), new Queue(1)] as const
+    queues[1].knowsPeer = true
+    for (const queue of queues) queue.send()
+    await burst()
+    expect(queues.map(({ flushes }) => flushes.length)).toEqual([0, 1])
+    poll()
+    expect(queues.map(({ flushes }) => flushes.length)).toEqual([1, 1])
   })
 
   test("as the process exits, nothing waits for a poll", () => {
