@@ -169,13 +169,13 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: "src/patterns/flusher.ts",
-        from: "if (isOutdated(nowMs)) {",
-        to: "if (isOutdated(nowMs) && false) {",
+        from: "isOutdated(nowMs) ? flushUpToDate(nowMs) : flushThose(0, nowMs)",
+        to: "flushThose(0, nowMs)",
       },
       {
         file: OUTBOUND,
-        from: "    if (isOutdated()) {\n",
-        to: "    if (isOutdated() && false) {\n",
+        from: "return isOutdated(nowMs) && !this.isUpToDate(nowMs)",
+        to: "return false",
       },
     ],
   },
@@ -184,8 +184,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: OUTBOUND,
-        from: "    if (isOutdated()) {\n",
-        to: "    if (isOutdated() && false) {\n",
+        from: "if (this.#mustPoll()) this.#flushLater()\n    else this.#writeNow()",
+        to: "this.#writeNow()",
       },
     ],
   },
@@ -204,12 +204,12 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: LAST_POLL,
-        from: "polledBy: checks + 2",
-        to: "polledBy: checks + 1",
+        from: "  if (latest.polls <= one.polls) return false\n",
+        to: "",
       },
       {
         file: LAST_POLL,
-        from: "  return checkedMs - polledMs <= OLD_MS || ++one.busyTurns > BUSY_TURNS_MAX\n",
+        from: "  return latest.ms - before.ms <= OLD_MS || ++one.busyTurns > BUSY_TURNS_MAX\n",
         to: "  return true\n",
       },
     ],
@@ -219,7 +219,7 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: LAST_POLL,
-        from: "  if (isAwaited && checkedMs - one.polledMs < MORE_NEWS_MS) return false\n",
+        from: "  if (isAwaited && waitedMs < MORE_NEWS_MS) return false\n",
         to: "",
       },
     ],
@@ -229,8 +229,32 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: LAST_POLL,
-        from: "  return checkedMs - polledMs <= OLD_MS || ++one.busyTurns > BUSY_TURNS_MAX\n",
+        from: "  return latest.ms - before.ms <= OLD_MS || ++one.busyTurns > BUSY_TURNS_MAX\n",
         to: "  return true\n",
+      },
+    ],
+  },
+  {
+    name: "a poll that is not over has told all its news",
+    patches: [{ file: LAST_POLL, from: " || isLong(earlier, before)", to: "" }],
+  },
+  {
+    name: "the event loop is idle whatever it does",
+    patches: [
+      {
+        file: LAST_POLL,
+        from: "nowMs - from.ms - (idleMs - from.idleMs)",
+        to: "0 * (nowMs - from.ms - (idleMs - from.idleMs))",
+      },
+    ],
+  },
+  {
+    name: "every peer has been read just now",
+    patches: [
+      {
+        file: "src/transport/connection.ts",
+        from: "return isRecent(this.#heardMs, nowMs)",
+        to: "return isRecent(nowMs, nowMs)",
       },
     ],
   },
@@ -253,8 +277,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: OPERATIONS,
-        from: "    if (this.holds || this.#mustPoll) return this.#holdSend(message, routing, sendTimeoutMs)",
-        to: "    if (!this.holds && this.#mustPoll) return this.#holdSend(message, routing, sendTimeoutMs)",
+        from: "if (this.holds || (this.#mustPoll && !this.#isUpToDate(message, routing)))",
+        to: "if (!this.holds && this.#mustPoll && !this.#isUpToDate(message, routing))",
       },
     ],
   },
