@@ -62,7 +62,7 @@ export interface Flushable {
   readonly isUrgent: boolean
   /** Milliseconds that a flush takes on the worker thread, which can fall behind too. */
   readonly threadMs: number
-  /** Returns whether what is known of the peer is recent, even if the event loop has not polled for a while. */
+  /** Returns whether what is known of the peer is recent, whenever the event loop has polled. */
   isUpToDate(nowMs: number): boolean
   flush(): void
 }
@@ -106,8 +106,10 @@ function flushRested(at: keyof typeof due): void {
 
 /** Flushes what need not wait for a poll of the event loop. Peers of the others may have gone. */
 function flushUpToDate(nowMs: number): number {
-  const later = waiting.filter((flushable) => !flushable.isUpToDate(nowMs))
-  waiting = waiting.filter((flushable) => flushable.isUpToDate(nowMs))
+  const later: Flushable[] = []
+  const ready: Flushable[] = []
+  for (const one of waiting) (one.isUpToDate(nowMs) ? ready : later).push(one)
+  waiting = ready
   if (later.length > 0) flushPolled()
   const restMs = waiting.length > 0 ? flushThose(0, nowMs) : 0
   waiting.push(...later)

@@ -536,7 +536,7 @@ export abstract class Outbound implements Flushable {
     return isOutdated(nowMs) && !this.isUpToDate(nowMs)
   }
 
-  /** Whether what is known of the peer is recent, even if the event loop has not polled for a while. */
+  /** Returns whether what is known of the peer is recent, whenever the event loop has polled. */
   isUpToDate(nowMs: number): boolean {
     return this.#connection?.isUpToDate(nowMs) ?? false
   }

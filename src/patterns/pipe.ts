@@ -162,12 +162,12 @@ export class Pipe extends Outbound implements MessageSink {
     return this.#events?.isBehind ?? false
   }
 
-  /** The end of a connection may follow what was read. It matters where others get what is not written. */
+  /** What was read may precede the end. That matters where the next connection gets what waits. */
   override isUpToDate(nowMs: number): boolean {
     return !this.outlivesConnection && super.isUpToDate(nowMs)
   }
 
-  /** Returns whether to send to the peer without a poll: what is known of it is recent, and there is room. */
+  /** Returns whether to send without a poll: what is known of the peer is recent, and there is room. */
   takesNow(nowMs: number): boolean {
     return this.isUpToDate(nowMs) && this.checkHwm()
   }

@@ -23,8 +23,8 @@ export class Router extends SocketType {
   readonly #successors = new Map<string, Pipe>()
   readonly #fetched = new Prefetch(this.in)
   /**
-   * Whether a peer has gone since the program last looked for messages. In libzmq its pipe is there until
-   * then, so that a socket with `mandatory` whose last peer has gone rejects a message and does not wait.
+   * Whether a peer has gone since the program last looked for messages. In libzmq its pipe is there
+   * until then, so a socket with `mandatory` whose last peer has gone rejects a message at once.
    */
   #hasLostPeer = false
 
@@ -114,7 +114,7 @@ export class Router extends SocketType {
   override send(message: Message): Refusal | undefined {
     // As in libzmq, a message that consists of a routing id only is ignored.
     if (message.length < 2) return undefined
-    const pipe = this.#out.get((message[0] as Buffer).toString("latin1"))
+    const pipe = this.#pipeFor(message)
     if (!pipe) return this.unknown(message)
     if (pipe.write(message.slice(1))) return undefined
     if (!this.options.mandatory) {
@@ -125,12 +125,16 @@ export class Router extends SocketType {
   }
 
   override knows(message: Message): boolean {
-    return this.#out.has((message[0] as Buffer).toString("latin1"))
+    return this.#pipeFor(message) !== undefined
+  }
+
+  /** Returns the pipe of the peer that the first part names. */
+  #pipeFor(message: Message): Pipe | undefined {
+    return this.#out.get((message[0] as Buffer).toString("latin1"))
   }
 
   override isUpToDate(message: Message): boolean {
-    const pipe = this.#out.get((message[0] as Buffer).toString("latin1"))
-    return pipe?.takesNow(clockMs()) ?? false
+    return this.#pipeFor(message)?.takesNow(clockMs()) ?? false
   }
 
   override refuses(message: Message): boolean {

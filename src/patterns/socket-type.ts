@@ -98,7 +98,7 @@ export abstract class SocketType implements PipeEvents {
     return false
   }
 
-  /** Returns whether the peer that `message` is addressed to has room, and what is known of it is recent. */
+  /** Returns whether the peer that `message` names has room, and what is known of it is recent. */
   isUpToDate(_message: Message, _routing: Routing): boolean {
     return false
   }

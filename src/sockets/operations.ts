@@ -322,7 +322,7 @@ export class Operations implements SocketTypeEvents {
     for (const notify of waiters) notify()
   }
 
-  /** Returns whether a held message waits for room. For all that was known, there was room when it was sent. */
+  /** Returns whether a held message waits for room. There seemed to be some when it was sent. */
   #mustWait({ message }: HeldSend): boolean {
     return !this.hasOut() && (this.mixed !== undefined || !this.type.refuses(message))
   }

@@ -6,12 +6,12 @@
  * that (which peer is next, whether there is room, whether to write) would be decided on old news, and
  * messages would go to peers that are gone. libzmq's threads have no such pauses.
  *
- * The event loop counts its polls. Whoever asks looks at the count from time to time: a poll was after the
- * latest look that saw fewer. The last one may not have told all its news yet, so neither the turn before it
- * nor the one since may have taken long. Time in which the event loop was idle does not count, as it would have
- * polled at once. But it seems idle as well while the whole process is stopped, so that does count if it is
- * long. A thread that reads and writes for this one goes on meanwhile. Only if the process was stopped it has
- * no news either, and is waited for.
+ * The event loop counts its polls. Whoever asks looks at the count from time to time: a poll was after
+ * the latest look that saw fewer. The last one may not have told all its news yet, so neither the turn
+ * before it nor the one since may have taken long. Time in which the event loop was idle does not
+ * count, as it would have polled at once. But it seems idle as well while the whole process is stopped,
+ * so that does count if it is long. A thread that reads and writes for this one goes on meanwhile. Only
+ * if the process was stopped it has no news either, and is waited for.
  */
 import { performance } from "node:perf_hooks"
 import { clockMs, setImmediate } from "../codec/runtime.js"
@@ -29,8 +29,8 @@ const LOOK_MS = 0.25
  */
 const MORE_NEWS_MS = 10
 /**
- * After so many milliseconds without a poll, the process may have been stopped. Then decisions also wait until
- * its other threads have polled, but not for longer than that.
+ * After so many milliseconds without a poll, the process may have been stopped. Then decisions also wait
+ * until its other threads have polled, but not for longer than that.
  */
 const STOPPED_MS = 100
 /** Number of polls whose bytes are news: while peers send, each poll brings some. */
@@ -211,7 +211,7 @@ function isOver(one: Waiting, news: { any: boolean; bytes: boolean }): boolean {
   one.polledMs ??= latest.ms
   const waitedMs = latest.ms - one.polledMs
   if (polling.size > 0 && waitedMs < STOPPED_MS) return false
-  // While peers send, each poll brings bytes. The end of a connection that is in line to decode has not been read.
+  // While peers send, each poll brings bytes. Of a connection in line to decode, the end is not read.
   const hasBytes = news.bytes && one.turns++ < BYTES_POLLS
   const isAwaited = news.any || hasBytes || beginning.size > 0 || !isIdle()
   if (isAwaited && waitedMs < MORE_NEWS_MS) return false

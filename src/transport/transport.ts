@@ -279,7 +279,7 @@ export interface PeerConnection {
   resume(): void
   /** Calls `done` when the system has accepted all that was written so far, or the connection has ended. */
   flush(done: () => void): void
-  /** Whether what is known of the peer is recent, even if the event loop has not polled for a while. */
+  /** Returns whether what is known of the peer is recent, whenever the event loop has polled. */
   isUpToDate(nowMs: number): boolean
   /** After the event loop has stopped: whether the peer has ended the connection. Received bytes are lost. */
   readonly hasPeerEnded: boolean
