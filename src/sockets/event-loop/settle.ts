@@ -12,6 +12,8 @@ const SETTLING_NS = 20_000_000n
 const OUTSIDE_MIN = 2 ** 22
 /** Bytes of a heap. In a larger one V8 collects in steps, and its threads need not wait. */
 const HEAP_MAX = 2 ** 25
+/** More attempts than other threads spoil. */
+const EXPOSING_TRIES_MAX = 10
 
 export const mustSettle: boolean = process.version?.startsWith("v20.") === true
 
@@ -32,14 +34,19 @@ export function collect(): void {
   outsideBytes = Math.min(outsideBytes, external_memory)
   if (external_memory - outsideBytes < OUTSIDE_MIN || used_heap_size > HEAP_MAX) return
   const collectNow = globalThis.gc ?? exposed(v8)
-  collectNow()
+  collectNow?.()
   outsideBytes = v8.getHeapStatistics().external_memory
 }
 
 /** Returns V8's function that collects garbage. Node offers no other way to ask for it. */
-function exposed(v8: typeof import("node:v8")): () => void {
-  v8.setFlagsFromString("--expose-gc")
-  const gc = process.getBuiltinModule("node:vm").runInNewContext("gc")
-  v8.setFlagsFromString("--no-expose-gc")
-  return gc
+function exposed(v8: typeof import("node:v8")): (() => void) | undefined {
+  const { runInNewContext } = process.getBuiltinModule("node:vm")
+  // The flag is that of the process: another thread may take it back before the context is made.
+  for (let tries = 0; tries < EXPOSING_TRIES_MAX; tries++) {
+    v8.setFlagsFromString("--expose-gc")
+    const gc = runInNewContext("globalThis.gc")
+    v8.setFlagsFromString("--no-expose-gc")
+    if (gc) return gc
+  }
+  return undefined
 }
