@@ -133,8 +133,9 @@ export class Router extends SocketType {
     return this.#out.get((message[0] as Buffer).toString("latin1"))
   }
 
+  /** With `mandatory`, the program is to learn that the peer has gone, also right after its last message. */
   override isUpToDate(message: Message): boolean {
-    return this.#pipeFor(message)?.takesNow(clockMs()) ?? false
+    return !this.options.mandatory && (this.#pipeFor(message)?.takesNow(clockMs()) ?? false)
   }
 
   override refuses(message: Message): boolean {

@@ -305,6 +305,7 @@ export class Operations implements SocketTypeEvents {
 
   /** Sends the held messages, or makes the first that finds no room the pending one. */
   sendHeld(): void {
+    if (this.#sending) return
     this.#awaitsPoll = false
     if (this.holds && this.#receiving !== undefined) afterPrograms(() => this.#readableAfterSend())
     for (let next = this.#held.shift(); next; next = this.#held.shift()) {
@@ -325,6 +326,11 @@ export class Operations implements SocketTypeEvents {
   /** Returns whether a held message waits for room. There seemed to be some when it was sent. */
   #mustWait({ message }: HeldSend): boolean {
     return !this.hasOut() && (this.mixed !== undefined || !this.type.refuses(message))
+  }
+
+  /** Resolves once the messages that wait for a poll of the event loop have been sent, or wait for room. */
+  polled(): Promise<void> {
+    return this.#awaitsPoll ? new Promise(afterPoll) : RESOLVED
   }
 
   /** Whether messages are held. */

@@ -77,8 +77,8 @@ export interface OtherThread {
 }
 
 const threads = new Set<OtherThread>()
-/** The threads that have yet to poll. */
-const polling = new Set<OtherThread>()
+/** The threads that have yet to poll, with what tells the question of each from others. */
+const polling = new Map<OtherThread, object>()
 
 /** The connections that began while callbacks waited, and whose handshake is not over. */
 const beginning = new Set<object>()
@@ -155,16 +155,21 @@ export function afterPoll(callback: () => void): void {
   if (waiting.length === 0) {
     hasNews = false
     hasBytes = false
-    if (threads.size > 0 && mayHaveStopped(nowMs)) pollThreads()
   }
+  if (threads.size > polling.size && mayHaveStopped(nowMs)) pollThreads()
   waiting.push({ callback, polls: latest.polls, polledMs: undefined, turns: 0, busyTurns: 0 })
   checkSoon()
 }
 
+/** Asks the threads that have not been asked yet. An answer to an earlier question does not count. */
 function pollThreads(): void {
   for (const thread of threads) {
-    polling.add(thread)
-    thread.poll(() => polling.delete(thread))
+    if (polling.has(thread)) continue
+    const question = {}
+    polling.set(thread, question)
+    thread.poll(() => {
+      if (polling.get(thread) === question) polling.delete(thread)
+    })
   }
 }
 

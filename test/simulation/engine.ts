@@ -446,7 +446,6 @@ export class Process {
       now: () => {
         turns.looked()
         world.now += this.#clockMs
-        loop.busyMs += this.#clockMs
         return world.now
       },
       nodeTiming: {

@@ -154,8 +154,10 @@ export class EventLoop {
   isBusy = false
   /** Whether it has ended. */
   isOver = false
-  /** Milliseconds that it has spent computing. */
-  busyMs = 0
+  /** Milliseconds of turns that are over, and the beginning of those that run: one may run inside another. */
+  #busyMs = 0
+  #busySince = 0
+  #runningTurns = 0
   /** Number of times that it has polled. */
   polls = 0
   readonly #random: Random
@@ -283,16 +285,23 @@ export class EventLoop {
   /** A callback begins to run. */
   beginTurn(): void {
     this.isBusy = true
+    if (this.#runningTurns++ === 0) this.#busySince = this.world.now
     this.#turnBeganAt = this.world.now
   }
 
   /** A callback has run, and all ticks and promises after it. */
   endTurn(): void {
     this.isBusy = false
+    if (--this.#runningTurns === 0) this.#busyMs += this.world.now - this.#busySince
     this.#turnEndedAt = this.world.now
     if (this.#immediates.length === 0) return
     if (this.#phase === "poll") this.#checkSoon()
     else if (this.#referenced > 0) this.#checkLater()
+  }
+
+  /** Milliseconds in which it had something to do, in the eyes of the system. */
+  get busyMs(): number {
+    return this.#busyMs + (this.#runningTurns > 0 ? this.world.now - this.#busySince : 0)
   }
 
   /** Runs a script, after which the event loop polls. */
@@ -387,7 +396,6 @@ export class EventLoop {
 
   /** Lets time pass during a callback, in which only other threads continue: their promises do not. */
   compute(ms: number): void {
-    this.busyMs += ms
     const wasBusy = this.isBusy
     this.isBusy = true
     this.world.runUntil(this.world.now + ms)

@@ -5,11 +5,20 @@ import { readFileSync } from "node:fs"
 import { connect, createServer } from "node:net"
 import { networkInterfaces } from "node:os"
 import { describe, expect, test } from "vitest"
-import { Context, Dealer, type EndpointOptions, Pair, Pull, Push } from "zeromq-lz4"
+import {
+  Context,
+  Dealer,
+  type EndpointOptions,
+  Pair,
+  Publisher,
+  Pull,
+  Push,
+  Subscriber,
+} from "zeromq-lz4"
 
 import { ended } from "../support/ended.js"
 import { portOf } from "../support/raw-peer.js"
-import { eventually, freePort, use } from "../support/sockets.js"
+import { eventually, freePort, join, subscribed, use } from "../support/sockets.js"
 import { lz4, tcp, transports } from "../support/transports.js"
 
 const { scheme } = lz4
@@ -23,7 +32,9 @@ const expectDelivery = async (from: Dealer | Push, to: Dealer | Pull, text = "th
   expect(String(await to.receive())).toBe(text)
 }
 
-describe.each(transports)("over $name", ({ scheme }) => {
+describe.each(transports)("over $name", (transport) => {
+  const { scheme } = transport
+
   test.each([
     ["127.0.0.1:*", "127.0.0.1"],
     ["127.0.0.1:0", "127.0.0.1"],
@@ -181,6 +192,27 @@ describe.each(transports)("over $name", ({ scheme }) => {
     await eventually(() => c.bind(address))
     b.connect(address)
     await expectDelivery(b, c)
+  })
+
+  test.each([
+    ["Publisher", () => [new Publisher(), new Subscriber()] as const],
+    ["Push", () => [new Push(), new Pull()] as const],
+    ["Dealer", () => [new Dealer(), new Dealer()] as const],
+    ["Pair", () => [new Pair(), new Pair()] as const],
+  ])("a %s delivers what it sent in the turn of unbind()", async (_, sockets) => {
+    const [a, b] = sockets()
+    use(a)
+    use(b)
+    if (b instanceof Subscriber) b.subscribe()
+    const endpoint = await join(a, b, transport)
+    await subscribed(a, b)
+    a.linger = -1
+    // What is sent after a pause waits for the event loop, or for another thread.
+    for (const end = performance.now() + 120; performance.now() < end; );
+    const sends = ["1", "2", "3"].map((text) => a.send(text))
+    await a.unbind(endpoint)
+    for (const text of ["1", "2", "3"]) expect(String(await b.receive())).toBe(text)
+    await Promise.all(sends)
   })
 
   test("disconnect closes the connection, and connect opens a new one", async () => {

@@ -1,6 +1,6 @@
 /** A program that polls in a loop does not block the event loop. */
 import { describe, expect, test } from "vitest"
-import { Pull, Push } from "zeromq-lz4"
+import { Dealer, Pull, Push } from "zeromq-lz4"
 
 import { join, use } from "../support/sockets.js"
 import { lz4, transports } from "../support/transports.js"
@@ -24,6 +24,25 @@ describe.each(transports)("over $name", (transport) => {
     await push.send("hello")
     expect(String(await persist(() => pull.receive()))).toBe("hello")
   })
+})
+
+test("what a program computes and sends leaves while it goes on", async () => {
+  const worker = use(new Dealer())
+  const client = use(new Dealer())
+  await join(client, worker, lz4)
+  await client.send("job")
+  await worker.receive()
+  let isAnswered = false
+  const answer = client.receive().then(() => {
+    isAnswered = true
+  })
+  let sent = 0
+  for (; !isAnswered && sent < 100; sent++) {
+    for (const end = performance.now() + 10; performance.now() < end; );
+    await worker.send("result")
+  }
+  expect(sent).toBeLessThan(100)
+  await answer
 })
 
 // Over tcp:// a receiver in the same process is starved by such a sender.

@@ -29,10 +29,16 @@ export const ways: readonly Way[] = isOnceMore
 export const anyPortOf = ({ scheme }: Way): string => `${scheme}${ownHost}:*`
 
 /**
- * For how long a sender sleeps as well over tcp://: on a busy machine, libzmq's threads may not have seen what has
- * arrived when a short block ends, and lose messages too.
+ * For how long a sender sleeps as well if other threads read for it: on a busy machine, libzmq's threads may not
+ * have seen what has arrived when a short block ends, and lose messages too. Ours are asked after such a sleep.
  */
 const NATIVE_MS = 400
+const THREAD_MS = 100
+
+function threadsMs({ scheme, options }: Way): number {
+  if (scheme === "tcp://") return NATIVE_MS
+  return options.includes(threaded) ? THREAD_MS : 0
+}
 
 /**
  * The messages of a sender that say that nothing follows. A peer that has so many of them has got all that will
@@ -73,7 +79,7 @@ const blocking = `
     while (!existsSync(argument.release)) work[argument.by]();
     const end = performance.now() + argument.ms;
     while (performance.now() < end) work[argument.by]();
-    Atomics.wait(cell, 0, 0, argument.nativeMs);
+    Atomics.wait(cell, 0, 0, argument.threadsMs);
     }`
 export type Work = "sleeps" | "computes" | "hashes" | "parses"
 
@@ -189,7 +195,7 @@ export class Sender extends Told {
     const release = join(folder, "release")
     const defaults = {
       ms: 30,
-      nativeMs: way.scheme === "tcp://" ? NATIVE_MS : 0,
+      threadsMs: threadsMs(way),
       by: "sleeps",
       count: 200,
       waits: true,

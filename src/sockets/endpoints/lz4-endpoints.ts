@@ -49,8 +49,9 @@ export class Lz4Endpoints implements EndpointMethods {
       socket,
       state,
       async () => {
-        const { endpoints } = this.#coreFor(socket)
+        const { endpoints, operations } = this.#coreFor(socket)
         await turn()
+        await operations.polled()
         name = await endpoints.resolve(socket, address)
       },
       // A listener of "close" may bind again.
@@ -82,7 +83,9 @@ export class Lz4Endpoints implements EndpointMethods {
 
   #release(socket: Socket, args: unknown[]): void {
     const [address] = args as Args
-    this.#coreFor(socket).endpoints.disconnect(socket, address)
+    const { endpoints, operations } = this.#coreFor(socket)
+    operations.sendHeld() // also to the peers of this endpoint
+    endpoints.disconnect(socket, address)
   }
 }
 

@@ -1,5 +1,6 @@
 import { OPERATIONS_MAX } from "../../codec/limits.js"
 import { clockMs } from "../../codec/runtime.js"
+import { isOutdated } from "../../transport/last-poll.js"
 import type { Received } from "../message.js"
 import { turn } from "./turn.js"
 
@@ -9,6 +10,8 @@ import { turn } from "./turn.js"
  */
 const TURN_MAX_MS = 0.5
 const POLL_BYTES = 128 * 1024
+/** Maximum number of operations between two looks at whether the event loop has polled. A look at each costs too much. */
+const LOOK_OPERATIONS = 32
 
 /**
  * Counts a socket's operations and their bytes, so that a program that sends or receives in a loop
@@ -17,6 +20,8 @@ const POLL_BYTES = 128 * 1024
 export class TurnBudget {
   /** Number of operations since the last one that waited. */
   #operations = 0
+  /** The operation after which to look next: often at first, since a program that computes does little else. */
+  #lookAt = 1
   /** Bytes sent and received since the clock was last read. */
   #bytes = 0
   /** The time at the first reading of the clock after an operation waited, in milliseconds. */
@@ -32,11 +37,19 @@ export class TurnBudget {
   turnAfter(message: Received): Promise<void> | undefined {
     for (let i = 0; i < message.length; i++)
       this.#bytes += (message[i] as Partial<Buffer>).length ?? 0
+    if (this.#isOutdated()) return this.nextTurn()
     if (this.#bytes < POLL_BYTES) return this.#turn
     this.#bytes = 0
     const now = clockMs()
     this.#turnStart ??= now
     return now - this.#turnStart < TURN_MAX_MS ? this.#turn : this.nextTurn()
+  }
+
+  /** Returns whether the program computes between its operations, so that the event loop has not polled for long. */
+  #isOutdated(): boolean {
+    if (this.#operations < this.#lookAt) return false
+    this.#lookAt = this.#operations + Math.min(this.#operations, LOOK_OPERATIONS)
+    return isOutdated()
   }
 
   nextTurn(): Promise<void> {
@@ -50,6 +63,7 @@ export class TurnBudget {
   /** Resets the counts, because an operation has waited for the event loop. */
   reset(): void {
     this.#operations = 0
+    this.#lookAt = 1
     this.#turnStart = undefined
   }
 }
