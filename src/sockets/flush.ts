@@ -10,7 +10,7 @@ import type { Hold } from "./event-loop/hold.js"
  * @throws Error with code EAGAIN after `timeoutMs`; -1 is no limit.
  */
 export function flush(
-  operations: { afterHeld(callback: () => void): void },
+  operations: { afterSent(callback: () => void): void },
   endpoints: { readonly sendingPipes: readonly Pipe[] },
   timeoutMs: number,
   hold: Hold,
@@ -32,7 +32,7 @@ export function flush(
     const timeOut = () => over(() => reject(flushTimedOut(timeoutMs)))
     const limit = timeoutMs < 0 ? undefined : new Deadline(timeoutMs, timeOut)
     hold.ref()
-    operations.afterHeld(() => {
+    operations.afterSent(() => {
       if (waiter.isOver) return
       const pipes = endpoints.sendingPipes
       pending = pipes.length

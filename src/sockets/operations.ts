@@ -344,6 +344,15 @@ export class Operations implements SocketTypeEvents {
     else this.#heldWaiters.push(callback)
   }
 
+  /** Calls back once the messages sent so far have been sent or refused, and their calls have resolved. */
+  afterSent(callback: () => void): void {
+    this.afterHeld(() => {
+      const { turn } = this.#budget
+      if (turn) void turn.then(callback)
+      else callback()
+    })
+  }
+
   // -- Sending later -----------------------------------------------------------------
 
   /** Waits until there is room, or for a turn of the event loop if `timeoutMs` is undefined. */

@@ -274,11 +274,13 @@ export class EventLoop {
       this.#phase = "timers"
       return this.#due.shift().run
     }
-    this.#phase = event === this.#checking ? "check" : "poll"
     if (event.at > this.#polledAt) {
       this.#polledAt = this.world.now
       this.polls++
+      // Immediates follow all events of the poll, also those that came while the thread was busy.
+      if (this.#checking && this.#checking.at < this.world.now) this.#checkAt(this.world.now)
     }
+    this.#phase = event === this.#checking ? "check" : "poll"
     return this.#events.shift().run
   }
 

@@ -52,6 +52,11 @@ export class TurnBudget {
     return isOutdated()
   }
 
+  /** The turn of the event loop that operations wait for; undefined if none does. */
+  get turn(): Promise<void> | undefined {
+    return this.#turn
+  }
+
   nextTurn(): Promise<void> {
     this.#turn ??= turn().then(() => {
       this.reset()

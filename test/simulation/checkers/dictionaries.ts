@@ -30,7 +30,15 @@ export class Dictionaries implements Checker {
 
   end(): void {
     for (const { link, pieces } of this.#streams.values())
-      if (endsOf(this.#run, link)) this.#check(link, concat(...pieces))
+      if (this.#isCompressed(link)) this.#check(link, concat(...pieces))
+  }
+
+  /** What a plain peer gets may look like a dictionary, and what hostile peers send may be anything. */
+  #isCompressed(link: Link): boolean {
+    const ends = endsOf(this.#run, link)
+    if (!ends) return false
+    const { plainProcess } = this.#run.scenario
+    return [ends.dialling, ends.accepting].every(({ process }) => process !== plainProcess)
   }
 
   #check(link: Link, stream: Uint8Array): void {
@@ -39,7 +47,6 @@ export class Dictionaries implements Checker {
     const sent: Uint8Array[] = []
     for (const wire of messagesOf(parseStream(stream).frames)) {
       const [part] = wire as [Uint8Array]
-      if (formOf(part) === undefined) return // a plain peer
       if (wire.length === 1 && formOf(part) === "LZ4D") this.#checkOne(link, part.subarray(4), sent)
       sent.push(...codec.decode(wire).flat())
     }
