@@ -120,6 +120,13 @@ const isLong = (from: Look, to: Look): boolean => workMs(from, to, to.ms) > OLD_
 const workMs = (from: Look, { idleMs }: Look, nowMs: number): number =>
   nowMs - from.ms - (idleMs - from.idleMs)
 
+/** Returns whether the program has worked for some milliseconds since the event loop polled. */
+export function hasWorkedLong(): boolean {
+  const nowMs = clockMs()
+  if (nowMs - latest.ms > LOOK_MS) look(nowMs)
+  return nowMs - before.ms > OLD_MS && workMs(before, latest, nowMs) > OLD_MS
+}
+
 /** Returns whether what was learned at a time is recent enough for decisions. */
 export function isRecent(ms: number, nowMs: number): boolean {
   return nowMs - ms <= OLD_MS

@@ -237,8 +237,10 @@ describe.each(threads)("with %o", (options) => {
     "with linger 0 nothing is sent when a process $how",
     async (ending) => {
       const { socket, endpoint } = await bound(new Pull())
+      // In the turn in which it connects.
       const script = `${head} const socket = new zmq.Push({ linger: 0 }); socket.connect(endpoint, options);
-      await send(socket); ${ending.script}`
+      for (let i = 0; i < ${MESSAGES}; i++) void socket.send([String(i), Buffer.alloc(bytes, i)]);
+      ${ending.script}`
       const process = new Script(script, { endpoint, bytes: 64, options })
       expect(await process.ended(), process.errors).toEqual({ code: ending.code, signal: null })
       await expectNothing(socket)

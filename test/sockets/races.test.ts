@@ -171,7 +171,8 @@ test("a receive() that waits for a turn keeps waiting if its message disappears 
   await eventually(() => pull.lz4.stats.received.messages > OPERATIONS)
   // A thread counts messages before it posts them, and posts them before it answers.
   await pull.bind(anyPort(lz4))
-  for (let i = 0; i < OPERATIONS; i++) await pull.receive()
+  // All in this turn, however busy the machine is.
+  for (let i = 0; i < OPERATIONS; i++) void pull.receive()
   const received = pull.receive()
   pull.disconnect(endpoint)
   stays.connect(pull.lastEndpoint as string)
@@ -185,7 +186,7 @@ test("a send() that waits for a turn keeps waiting if its peer disappears", asyn
   await gone.bind(anyPort(lz4))
   const endpoint = gone.lastEndpoint as string
   push.connect(endpoint)
-  for (let i = 0; i < OPERATIONS; i++) await push.send("gone")
+  for (let i = 0; i < OPERATIONS; i++) void push.send("gone")
   const sent = push.send("stays")
   push.disconnect(endpoint)
   await push.bind(anyPort(lz4))

@@ -1,6 +1,6 @@
 import { OPERATIONS_MAX } from "../../codec/limits.js"
 import { clockMs } from "../../codec/runtime.js"
-import { isOutdated } from "../../transport/last-poll.js"
+import { hasWorkedLong } from "../../transport/last-poll.js"
 import type { Received } from "../message.js"
 import { turn } from "./turn.js"
 
@@ -37,7 +37,7 @@ export class TurnBudget {
   turnAfter(message: Received): Promise<void> | undefined {
     for (let i = 0; i < message.length; i++)
       this.#bytes += (message[i] as Partial<Buffer>).length ?? 0
-    if (this.#isOutdated()) return this.nextTurn()
+    if (this.#computes()) return this.nextTurn()
     if (this.#bytes < POLL_BYTES) return this.#turn
     this.#bytes = 0
     const now = clockMs()
@@ -46,10 +46,10 @@ export class TurnBudget {
   }
 
   /** Returns whether the program computes between its operations, so that the event loop has not polled for long. */
-  #isOutdated(): boolean {
+  #computes(): boolean {
     if (this.#operations < this.#lookAt) return false
     this.#lookAt = this.#operations + Math.min(this.#operations, LOOK_OPERATIONS)
-    return isOutdated()
+    return hasWorkedLong()
   }
 
   /** The turn of the event loop that operations wait for; undefined if none does. */
