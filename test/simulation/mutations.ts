@@ -235,26 +235,12 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
-    name: "a poll that is not over has told all its news",
-    patches: [{ file: LAST_POLL, from: " || isLong(earlier, before)", to: "" }],
-  },
-  {
     name: "the event loop is idle whatever it does",
     patches: [
       {
         file: LAST_POLL,
         from: "nowMs - from.ms - (idleMs - from.idleMs)",
         to: "0 * (nowMs - from.ms - (idleMs - from.idleMs))",
-      },
-    ],
-  },
-  {
-    name: "every peer has been read just now",
-    patches: [
-      {
-        file: "src/transport/connection.ts",
-        from: "return isRecent(this.#heardMs, nowMs)",
-        to: "return isRecent(nowMs, nowMs)",
       },
     ],
   },
@@ -307,7 +293,7 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: "src/sockets/flush.ts",
-        from: "    operations.afterHeld(() => {\n",
+        from: "    operations.afterSent(() => {\n",
         to: "    ;((callback: () => void) => callback())(() => {\n",
       },
     ],
