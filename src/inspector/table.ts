@@ -114,6 +114,7 @@ export class Table {
    * @param follows whether the end stays in sight if it was, unless the rows are sorted.
    */
   show({ number, order, rows }: ViewState, follows: boolean): void {
+    this.#onScroll() // whose event may still be to come
     const wasAtEnd = this.#top + this.#sight >= this.#height
     if (number !== this.#view) {
       this.#view = number
