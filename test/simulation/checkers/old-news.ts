@@ -13,8 +13,10 @@ import { ends, endsOf, mayEnd, type Run, usesThreads } from "../state.js"
 const CHOOSES: readonly TypeName[] = ["Push", "Scatter", "Dealer", "Client", "Request"]
 /** Maximum age of news of which decisions need not know, in milliseconds: those of two turns. */
 const OLD_MS = 16
-/** Number of readings of the clock in that time, each of which takes long on a slow machine. */
+/** Readings of the clock in that time, each of which takes long on a slow machine. */
 const READINGS = 40
+/** More of them for each link. */
+const LINK_READINGS = 4
 /** Milliseconds in which a thread tells the program's of what it has read. */
 const THREAD_MS = 10
 /** More messages than a program sends before it flushes. */
@@ -41,7 +43,10 @@ export class OldNews implements Checker {
   }
 
   get #oldMs(): number {
-    return OLD_MS + READINGS * this.#run.scenario.clockMs
+    const { scenario, network } = this.#run
+    // A poll may have data of all of them.
+    const readings = READINGS + LINK_READINGS * network.links.length
+    return OLD_MS + readings * scenario.clockMs
   }
 
   wroteUnaware(socket: Socket, bytes: Uint8Array, endSince: number): void {
