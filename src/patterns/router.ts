@@ -133,7 +133,7 @@ export class Router extends SocketType {
     return this.#out.get((message[0] as Buffer).toString("latin1"))
   }
 
-  /** With `mandatory`, the program is to learn that the peer has gone, also right after its last message. */
+  /** With `mandatory`, the program is to learn that a peer has gone, even after its last message. */
   override isUpToDate(message: Message): boolean {
     return !this.options.mandatory && (this.#pipeFor(message)?.takesNow(clockMs()) ?? false)
   }

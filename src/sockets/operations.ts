@@ -328,7 +328,7 @@ export class Operations implements SocketTypeEvents {
     return !this.hasOut() && (this.mixed !== undefined || !this.type.refuses(message))
   }
 
-  /** Resolves once the messages that wait for a poll of the event loop have been sent, or wait for room. */
+  /** Resolves once the messages that wait for a poll have been sent, or wait for room. */
   polled(): Promise<void> {
     return this.#awaitsPoll ? new Promise(afterPoll) : RESOLVED
   }
@@ -344,7 +344,7 @@ export class Operations implements SocketTypeEvents {
     else this.#heldWaiters.push(callback)
   }
 
-  /** Calls back once the messages sent so far have been sent or refused, and their calls have resolved. */
+  /** Calls back once the messages so far have been sent or refused, and their calls have settled. */
   afterSent(callback: () => void): void {
     this.afterHeld(() => {
       const { turn } = this.#budget

@@ -154,7 +154,7 @@ export class EventLoop {
   isBusy = false
   /** Whether it has ended. */
   isOver = false
-  /** Milliseconds of turns that are over, and the beginning of those that run: one may run inside another. */
+  /** Milliseconds of turns that are over, and when those began that run, one inside another. */
   #busyMs = 0
   #busySince = 0
   #runningTurns = 0

@@ -10,7 +10,7 @@ import { turn } from "./turn.js"
  */
 const TURN_MAX_MS = 0.5
 const POLL_BYTES = 128 * 1024
-/** Maximum number of operations between two looks at whether the event loop has polled. A look at each costs too much. */
+/** Maximum number of operations between two looks at the clock. One at each costs too much. */
 const LOOK_OPERATIONS = 32
 
 /**
@@ -20,7 +20,7 @@ const LOOK_OPERATIONS = 32
 export class TurnBudget {
   /** Number of operations since the last one that waited. */
   #operations = 0
-  /** The operation after which to look next: often at first, since a program that computes does little else. */
+  /** The operation at which to look next: often at first, as who computes does little else. */
   #lookAt = 1
   /** Bytes sent and received since the clock was last read. */
   #bytes = 0
@@ -45,7 +45,7 @@ export class TurnBudget {
     return now - this.#turnStart < TURN_MAX_MS ? this.#turn : this.nextTurn()
   }
 
-  /** Returns whether the program computes between its operations, so that the event loop has not polled for long. */
+  /** Returns whether the program computes between its operations, and keeps the event loop from polling. */
   #computes(): boolean {
     if (this.#operations < this.#lookAt) return false
     this.#lookAt = this.#operations + Math.min(this.#operations, LOOK_OPERATIONS)
