@@ -109,23 +109,25 @@ export function handshakeEnded(connection: object): void {
 
 /** Returns whether the event loop has not polled for some milliseconds, so that decisions have to wait. */
 export function isOutdated(nowMs: number = clockMs()): boolean {
-  if (nowMs - latest.ms > LOOK_MS) look(nowMs)
+  lookAgain(nowMs)
   if (isFresh || nowMs - earlier.ms <= OLD_MS) return false
-  return mayHaveStopped(nowMs) || workMs(before, latest, nowMs) > OLD_MS || isLong(earlier, before)
+  return mayHaveStopped(nowMs) || worksLong(nowMs) || isLong(earlier, before)
 }
+
+/** Returns whether the program has worked for some milliseconds since the event loop polled. */
+export function hasWorkedLong(): boolean {
+  const nowMs = clockMs()
+  lookAgain(nowMs)
+  return worksLong(nowMs)
+}
+
+const worksLong = (nowMs: number): boolean => workMs(before, latest, nowMs) > OLD_MS
 
 const isLong = (from: Look, to: Look): boolean => workMs(from, to, to.ms) > OLD_MS
 
 /** Returns the time since a look in which the event loop was not idle. */
 const workMs = (from: Look, { idleMs }: Look, nowMs: number): number =>
   nowMs - from.ms - (idleMs - from.idleMs)
-
-/** Returns whether the program has worked for some milliseconds since the event loop polled. */
-export function hasWorkedLong(): boolean {
-  const nowMs = clockMs()
-  if (nowMs - latest.ms > LOOK_MS) look(nowMs)
-  return nowMs - before.ms > OLD_MS && workMs(before, latest, nowMs) > OLD_MS
-}
 
 /** Returns whether what was learned at a time is recent enough for decisions. */
 export function isRecent(ms: number, nowMs: number): boolean {
@@ -135,6 +137,10 @@ export function isRecent(ms: number, nowMs: number): boolean {
 /** Returns whether the event loop has not polled for so long that the process may have been stopped. */
 export function mayHaveStopped(nowMs: number): boolean {
   return nowMs - before.ms > STOPPED_MS || before.ms - earlier.ms > STOPPED_MS
+}
+
+function lookAgain(nowMs: number): void {
+  if (nowMs - latest.ms > LOOK_MS) look(nowMs)
 }
 
 function look(nowMs: number): void {

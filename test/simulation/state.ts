@@ -88,6 +88,12 @@ export function endsOf(
   return dialling && accepting && { dialling, accepting }
 }
 
+/** Returns whether one of the sockets of a link speaks plain tcp://. */
+export function isPlain(run: Run, ends: { dialling: SocketSpec; accepting: SocketSpec }): boolean {
+  const { plainProcess } = run.scenario
+  return [ends.dialling, ends.accepting].some(({ process }) => process === plainProcess)
+}
+
 /** Returns whether a socket has a connection now. */
 export function isConnected(run: Run, socket: SocketSpec): boolean {
   for (const link of run.network.links) {

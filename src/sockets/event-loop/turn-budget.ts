@@ -45,7 +45,7 @@ export class TurnBudget {
     return now - this.#turnStart < TURN_MAX_MS ? this.#turn : this.nextTurn()
   }
 
-  /** Returns whether the program computes between its operations, and keeps the event loop from polling. */
+  /** Returns whether the program computes between its operations, so that nothing is polled. */
   #computes(): boolean {
     if (this.#operations < this.#lookAt) return false
     this.#lookAt = this.#operations + Math.min(this.#operations, LOOK_OPERATIONS)

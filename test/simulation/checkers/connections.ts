@@ -3,7 +3,7 @@ import type { Checker } from "../checker.js"
 import type { Link, Socket } from "../network.js"
 import { addressOf, portIn } from "../programs.js"
 import { LONG_RECONNECT_MS, type Scenario, type SocketSpec } from "../scenario.js"
-import { boundBy, endsOf, isDenied, mayEnd, mayRefuse, type Run } from "../state.js"
+import { boundBy, endsOf, isDenied, isPlain, mayEnd, mayRefuse, type Run } from "../state.js"
 
 /** Milliseconds after which a lost connection has been replaced. */
 const RECONNECTED_MS = 500
@@ -101,8 +101,7 @@ export class Connections implements Checker {
     if (link.openedMs > world.now - RECONNECTED_MS) return
     const { dialling, accepting } = ends
     if (isDenied(scenario, dialling) || isDenied(scenario, accepting)) return
-    const isPlain = [dialling, accepting].some(({ process }) => process === scenario.plainProcess)
-    const wanted = isPlain ? "tcp" : "lz4+tcp"
+    const wanted = isPlain(this.#run, ends) ? "tcp" : "lz4+tcp"
     for (const [spec, { remotePort }] of [
       [dialling, link.dialling],
       [accepting, link.accepting],

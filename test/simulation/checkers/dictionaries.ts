@@ -5,7 +5,7 @@ import { messagesOf, parseStream } from "../../support/zmtp.js"
 import type { Checker } from "../checker.js"
 import type { Link } from "../network.js"
 import { DICTIONARY } from "../scenario.js"
-import { endsOf, type Run } from "../state.js"
+import { endsOf, isPlain, type Run } from "../state.js"
 
 /** Training counts substrings of this length, and takes none that is shorter. */
 const UNIT = 6
@@ -36,9 +36,7 @@ export class Dictionaries implements Checker {
   /** What a plain peer gets may look like a dictionary, and what hostile peers send may be anything. */
   #isCompressed(link: Link): boolean {
     const ends = endsOf(this.#run, link)
-    if (!ends) return false
-    const { plainProcess } = this.#run.scenario
-    return [ends.dialling, ends.accepting].every(({ process }) => process !== plainProcess)
+    return ends !== undefined && !isPlain(this.#run, ends)
   }
 
   #check(link: Link, stream: Uint8Array): void {
