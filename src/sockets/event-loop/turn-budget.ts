@@ -10,8 +10,8 @@ import { turn } from "./turn.js"
  */
 const TURN_MAX_MS = 0.5
 const POLL_BYTES = 128 * 1024
-/** Maximum number of operations between two looks at the clock. One at each costs too much. */
-const LOOK_OPERATIONS = 32
+/** Maximum number of messages between two looks at the clock. One at each costs too much. */
+const LOOK_MESSAGES = 32
 
 /**
  * Counts a socket's operations and their bytes, so that a program that sends or receives in a loop
@@ -20,7 +20,9 @@ const LOOK_OPERATIONS = 32
 export class TurnBudget {
   /** Number of operations since the last one that waited. */
   #operations = 0
-  /** The operation at which to look next: often at first, as who computes does little else. */
+  /** Number of messages since then, also of calls that may not wait. */
+  #messages = 0
+  /** The message at which to look next: often at first, as who computes does little else. */
   #lookAt = 1
   /** Bytes sent and received since the clock was last read. */
   #bytes = 0
@@ -47,8 +49,8 @@ export class TurnBudget {
 
   /** Returns whether the program computes between its operations, so that nothing is polled. */
   #computes(): boolean {
-    if (this.#operations < this.#lookAt) return false
-    this.#lookAt = this.#operations + Math.min(this.#operations, LOOK_OPERATIONS)
+    if (++this.#messages < this.#lookAt) return false
+    this.#lookAt = this.#messages + Math.min(this.#messages, LOOK_MESSAGES)
     return hasWorkedLong()
   }
 
@@ -68,6 +70,7 @@ export class TurnBudget {
   /** Resets the counts, because an operation has waited for the event loop. */
   reset(): void {
     this.#operations = 0
+    this.#messages = 0
     this.#lookAt = 1
     this.#turnStart = undefined
   }
