@@ -5,9 +5,10 @@ import * as esbuild from "esbuild"
 import { readArgs } from "./lib/args.mjs"
 import { buildWasm } from "./lib/build-wasm.mjs"
 import { toCommonJs, wrapper } from "./lib/common-js.mjs"
-import { CURVE_WASM, curveWasm, separateCurveWasm } from "./lib/curve-wasm.mjs"
+import { curveWasm, curveWasmFile, separateCurveWasm } from "./lib/curve-wasm.mjs"
 import { declarationFiles, rollUpDeclarations } from "./lib/declarations.mjs"
 import { entries } from "./lib/entries.mjs"
+import { checkBuiltIns, withDispose } from "./lib/for-pages.mjs"
 import { inspectorPage } from "./lib/inspector-page.mjs"
 import * as paths from "./lib/paths.mjs"
 import { run, tool } from "./lib/run.mjs"
@@ -81,6 +82,7 @@ async function bundle() {
       platform: "neutral",
       packages: "external",
       plugins: [embeddedWasm, threadWorker, separateCurveWasm],
+      ...withDispose,
       sourcemap: true,
       write: false,
       logLevel: "warning",
@@ -95,13 +97,14 @@ async function bundle() {
   const text = (/** @type {string} */ content) =>
     `var text = ${JSON.stringify(content)};\nexport {\n  text as default\n};\n`
   add(THREAD_WORKER, text(await threadWorkerCode()))
-  add(CURVE_WASM, text(curveWasm()))
+  add(curveWasmFile(), text(curveWasm()))
   for (const { path, text } of outputFiles) {
     const file = relative(paths.dist, path)
     if (file.endsWith(".map")) {
       files.set(file, text)
       continue
     }
+    checkBuiltIns(file, text)
     const module = withoutForIn(text.replaceAll("nodeRequire", "require"))
     add(file, module)
     const name = file.replace(/\.js$/, "")

@@ -1,6 +1,6 @@
 /** Converts esbuild's ES modules to CommonJS, and makes ES modules that re-export these by name. */
 
-import { CURVE_WASM } from "./curve-wasm.mjs"
+import { curveWasmFile } from "./curve-wasm.mjs"
 
 /** Statements in esbuild's output. Each begins a line; those with braces have one name per line. */
 const IMPORT = /^import (?:(\* as )?(\w+)|\{([^}]*)\}) from "([^"]+)";$/gm
@@ -36,7 +36,7 @@ export function toCommonJs(module) {
     .replace(IMPORT, (_, star, name, list, from) => {
       const required = `require("${renamed(from)}");`
       // Most programs never need this file.
-      if (from === `./${CURVE_WASM}`)
+      if (from === `./${curveWasmFile()}`)
         return `const ${name} = { get default() { return ${required.replace(";", ".default;")} } };`
       if (name)
         return `const ${name} = ${from.startsWith(".") && !star ? required.replace(";", ".default;") : required}`

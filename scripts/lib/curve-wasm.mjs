@@ -1,4 +1,5 @@
 /** Puts the module of CURVE into the package, as text in a file that is read when it is needed. */
+import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { build } from "./paths.mjs"
@@ -6,15 +7,21 @@ import { build } from "./paths.mjs"
 /** Returns the module in base64. */
 export const curveWasm = () => readFileSync(join(build, "curve.wasm"), "base64")
 
-/** The module of dist/ that exports the text. */
-export const CURVE_WASM = "curve-wasm.js"
+/**
+ * Returns the module of dist/ that exports the text. The hash in its name keeps a process from reading that of
+ * another version, if the package is replaced while it runs.
+ */
+export const curveWasmFile = () => {
+  const hash = createHash("sha256").update(curveWasm()).digest("hex")
+  return `curve-wasm-${hash.slice(0, 8).toUpperCase()}.js`
+}
 
 /** Resolves "curve-wasm" to that module. @type {import("esbuild").Plugin} */
 export const separateCurveWasm = {
   name: "curve-wasm",
   setup(esbuild) {
     esbuild.onResolve({ filter: /^curve-wasm$/ }, () => ({
-      path: `./${CURVE_WASM}`,
+      path: `./${curveWasmFile()}`,
       external: true,
     }))
   },

@@ -32,7 +32,7 @@ export function rollUpDeclarations() {
   for (const module of rolledUp) {
     extract(module, { target: rolled })
     mkdirSync(join(paths.dist, dirname(module)), { recursive: true })
-    write(`${module}.d.cts`, commonJs(forEs5(read(rolled))))
+    write(`${module}.d.cts`, commonJs(forEs5(withDispose(read(rolled)))))
     write(`${module}.d.ts`, `export * from "./${basename(module)}.cjs"\n`)
   }
   for (const module of copied) {
@@ -43,6 +43,23 @@ export function rollUpDeclarations() {
     write(`${module}.d.ts`, hasDefault ? text : `export * from "./${module}.cjs"\n`)
   }
 }
+
+/**
+ * Declares `Symbol.dispose` in place of a reference to the library that has it, which TypeScript before 5.2 does
+ * not know. It can be declared again.
+ * @param {string} text
+ */
+const withDispose = (text) =>
+  text.replace(
+    '/// <reference lib="esnext.disposable" />\n',
+    `declare global {
+    interface SymbolConstructor {
+        /** The method that \`using\` calls. */
+        readonly dispose: unique symbol;
+    }
+}
+`,
+  )
 
 /**
  * Replaces the private names that stand for private members: TypeScript refuses them for the target

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import * as esbuild from "esbuild"
+import { checkBuiltIns, withDispose } from "./for-pages.mjs"
 import { root } from "./paths.mjs"
 
 const at = (/** @type {string} */ file) => join(root, "src/inspector", file)
@@ -61,8 +62,10 @@ async function bundle(entry, plugins = []) {
     platform: "browser",
     loader: { ".wasm": "binary", ".pcap": "binary" },
     plugins,
+    ...withDispose,
     logLevel: "warning",
   })
+  checkBuiltIns(entry, outputFiles[0].text)
   // Exactly the text between the tags, as the policy has its hash.
   return outputFiles[0].text
 }

@@ -1,3 +1,4 @@
+import { TextDecoder } from "../codec/text.js"
 import { replaceInvisible } from "./visible.js"
 
 /** Returns JSON in one line that parses to the same value, with nothing that affects a terminal. */
@@ -13,12 +14,13 @@ function escapedInJson(character: string): string {
   return escapes
 }
 
-const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
+let decoder: InstanceType<typeof TextDecoder> | undefined
 
 /** Decodes UTF-8; undefined if the bytes are not valid. */
 export function utf8(bytes: Uint8Array): string | undefined {
   try {
-    return UTF8.decode(bytes)
+    decoder ??= new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
+    return decoder.decode(bytes)
   } catch {
     return undefined
   }

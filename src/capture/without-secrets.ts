@@ -4,6 +4,7 @@ import { placeOf } from "./packets/file-place.js"
 import { fileType, SIGNATURE_BYTES } from "./packets/file-type.js"
 import { hideBytes } from "./packets/hide-bytes.js"
 import { StreamReader } from "./packets/stream-reader.js"
+import { isCurveHello } from "./streams/describe-command.js"
 import { SharedMemory } from "./streams/memory.js"
 import { ZmtpConnection } from "./streams/zmtp-connection.js"
 
@@ -111,6 +112,7 @@ function markHellos(file: Uint8Array, marks: Uint8Array, start: number, packetEn
     if (body === undefined) continue
     const end = Math.min(at + body, packetEnd)
     const user = at + HELLO.length
+    if (isCurveHello(file.subarray(user, at + body))) continue
     const password = user + 1 + (file[user] ?? 0)
     const isWellFormed = password < end && password + 1 + (file[password] as number) === at + body
     marks.fill(1, Math.max(isWellFormed ? password + 1 : user, markedEnd), end)

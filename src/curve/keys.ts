@@ -1,3 +1,4 @@
+import { TextEncoder } from "../codec/text.js"
 import { constants } from "node:os"
 import { shown } from "../codec/errors.js"
 import { KEY_BYTES, secretBytes, wipe } from "./curve.js"

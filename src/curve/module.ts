@@ -13,10 +13,21 @@ export function curveModule(): WebAssembly.Module {
   return compiled
 }
 
+/** Returns the module as text. CommonJS reads its file only now. */
+function base64(): string {
+  try {
+    return carried.default
+  } catch (cause) {
+    const what = "a file of zeromq-lz4 that CURVE needs is gone"
+    const why = "the package was replaced or removed while this process runs, which has to be started again"
+    throw new Error(`${what}: ${why}`, { cause })
+  }
+}
+
 function compile(): WebAssembly.Module {
   if (typeof WebAssembly === "undefined") throw wasmError("there is no WebAssembly (--jitless?)")
   try {
-    return new WebAssembly.Module(Buffer.from(carried.default, "base64"))
+    return new WebAssembly.Module(Buffer.from(base64(), "base64"))
   } catch (error) {
     throw withCode(error as Error, "ERR_LZ4_WASM")
   }

@@ -5,6 +5,7 @@ import { copyShared } from "../codec/copy-shared.js"
 import { outOfMemory } from "../codec/errors.js"
 import { fixedView } from "../codec/fixed-view.js"
 import { countFrames, framesLength, writeFrames } from "../codec/frames.js"
+import { isShared } from "../codec/is-shared.js"
 import type { Packing } from "../codec/packing.js"
 import { framesChunk } from "../codec/sender.js"
 import type { Slab } from "../codec/slabs.js"
@@ -77,7 +78,7 @@ class Framer implements MessageEncoder {
 
   /** Whether the other thread sees the chunk. One that had to wait may be in memory of its own. */
   accepts(chunk: Chunk): boolean {
-    return chunk.references.length === 0 && chunk.bytes.buffer instanceof SharedArrayBuffer
+    return chunk.references.length === 0 && isShared(chunk.bytes.buffer)
   }
 
   /** Copies a chunk to shared memory. No part is detached. */

@@ -40,7 +40,7 @@ const NOTHING = new Uint8Array(0)
 
 const free: number[] = Array.from({ length: SLOTS }, (_, slot) => slot)
 
-let cells = newCells()
+let cells: Int32Array | undefined
 let used = 0
 
 function newCells(): Int32Array {
@@ -67,7 +67,7 @@ export class OpenBatch implements OpenMemory {
   private constructor() {
     // Both may lack memory, so the slot is taken last.
     this.slab = framer.slabs.withRoom(OPEN_BYTES) as Slab
-    if (used === CELLS) {
+    if (!cells || used === CELLS) {
       cells = newCells()
       used = 0
     }

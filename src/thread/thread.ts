@@ -280,6 +280,8 @@ export class Thread implements SocketOperations, OtherThread {
 
 /** @throws Error with the code ERR_LZ4_THREAD. */
 function startWorker(): Worker {
+  if (typeof SharedArrayBuffer === "undefined")
+    throw threadError(new Error("this runtime has no SharedArrayBuffer"))
   const workerData = embeddedModule()
   try {
     // The code is text, because bundlers would leave out a file.

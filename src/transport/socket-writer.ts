@@ -1,5 +1,6 @@
 import type { Socket } from "node:net"
 import { Chunk } from "../codec/chunk.js"
+import { isShared } from "../codec/is-shared.js"
 import { watched } from "./callers-memory.js"
 import { descriptorOf, hasEnded, Remainder, untakenBytes } from "./remainder.js"
 import type { Departing, Departure, Waiting } from "./transport.js"
@@ -98,7 +99,7 @@ export class SocketWriter implements Departing {
     socket.cork()
     for (const piece of chunk.pieces) {
       if (!("part" in piece)) socket.write(piece)
-      else if (piece.part.buffer instanceof SharedArrayBuffer) socket.write(piece.part)
+      else if (isShared(piece.part.buffer)) socket.write(piece.part)
       else socket.write(watched(piece))
     }
     socket.uncork()

@@ -1,4 +1,5 @@
 /** The layout of the commands of CURVE's handshake (RFC 26 of the ZeroMQ project). */
+import { TextEncoder } from "../codec/text.js"
 import { KEY_BYTES, MAC_BYTES, NONCE_BYTES } from "../curve/curve.js"
 
 /** Size of a short nonce, which is a counter. */
@@ -39,12 +40,11 @@ export const INITIATE: Layout<"counter" | "box"> = {
 /** Minimum size of READY's data: a counter and a box with metadata. */
 export const READY_MIN_BYTES: number = COUNTER_BYTES + MAC_BYTES
 
-const encoder = new TextEncoder()
 
 /** Returns a nonce: its prefix, and a counter or random bytes as they are in the command. */
 export function nonce(prefix: string, rest: Uint8Array): Uint8Array {
   const whole = new Uint8Array(NONCE_BYTES)
-  encoder.encodeInto(prefix, whole)
+  new TextEncoder().encodeInto(prefix, whole)
   whole.set(rest, prefix.length)
   return whole
 }

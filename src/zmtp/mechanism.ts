@@ -1,3 +1,4 @@
+import { TextEncoder } from "../codec/text.js"
 import { ProtocolError, quoted } from "../codec/errors.js"
 import { errorReason, writeCommand } from "./commands.js"
 import type { MechanismName } from "./greeting.js"
@@ -99,7 +100,6 @@ export interface HandshakeHandlers {
 }
 
 const NOTHING = new Uint8Array(0)
-const encoder = new TextEncoder()
 
 /** A security mechanism: the exchange of commands between the greeting and the first message. */
 export abstract class Mechanism {
@@ -163,7 +163,7 @@ export abstract class Mechanism {
 
   protected metadata(): Uint8Array {
     const { socketType, routingId, revision } = this.settings
-    const properties: Property[] = [["Socket-Type", encoder.encode(socketType)]]
+    const properties: Property[] = [["Socket-Type", new TextEncoder().encode(socketType)]]
     if (IDENTIFIED.has(socketType)) properties.push(["Identity", routingId])
     properties.push(revisionProperty(revision))
     return writeMetadata(properties)
@@ -180,7 +180,7 @@ export abstract class Mechanism {
     // A temporary failure is not sent to the peer. The peer closes the connection, or the handshake
     // times out.
     if (status === 300) return
-    const reason = encoder.encode(String(status))
+    const reason = new TextEncoder().encode(String(status))
     this.handlers.send(writeCommand("ERROR", Uint8Array.of(reason.length, ...reason)))
   }
 

@@ -1,9 +1,12 @@
+import { TextDecoder } from "../../codec/text.js"
 import type { CaptureEvent, CaptureMessage } from "../events.js"
 import { detailOf, formOf } from "../rows.js"
 import { contentOf } from "../streams/messages.js"
 
 /** Bytes of a message that are searched: a whole message may be longer than the longest string. */
 const SEARCHED_BYTES = 16 << 20
+
+let decoder: InstanceType<typeof TextDecoder> | undefined
 
 /** Returns the text of an event that conditions of a filter search. */
 export function searchedText(event: CaptureEvent): string {
@@ -21,9 +24,8 @@ function messageText({ parts }: CaptureMessage): string {
     if (part.error) return `${part.error.code}: ${part.error.message}`
     const searched = (contentOf(part) as Uint8Array).subarray(0, left)
     left -= searched.length
-    return UTF8.decode(searched)
+    decoder ??= new TextDecoder()
+    return decoder.decode(searched)
   })
   return texts.join("\n")
 }
-
-const UTF8 = new TextDecoder()

@@ -1,4 +1,5 @@
 import { hex } from "../../codec/errors.js"
+import { TextDecoder } from "../../codec/text.js"
 import { errorReason, pingTimeToLiveMs } from "../../zmtp/commands.js"
 import { readMetadata } from "../../zmtp/metadata.js"
 
@@ -8,8 +9,21 @@ const SHOWN_PROPERTIES = 16
 /** Replaces each byte of a password. */
 const BLANK = 0x2a
 
+/** Bytes of the data of CURVE's HELLO (RFC 26 of the ZeroMQ project), and the zeros in it after the version. */
+const CURVE_HELLO_BYTES = 194
+const VERSION_BYTES = 2
+const ZEROS_END = 74
+
+/** Returns whether the data of a HELLO are those of CURVE, which has no password. PLAIN has none of this form. */
+export const isCurveHello = (body: Uint8Array): boolean =>
+  body.length === CURVE_HELLO_BYTES &&
+  body[0] === 1 &&
+  body[1] === 0 &&
+  body.subarray(VERSION_BYTES, ZEROS_END).every((byte) => byte === 0)
+
 /** Blanks out the password of a PLAIN HELLO, or the whole command if it is malformed. */
 export function withoutPassword(body: Uint8Array): Uint8Array {
+  if (isCurveHello(body)) return body
   return new Uint8Array(body).fill(BLANK, passwordStart(body))
 }
 
@@ -47,6 +61,7 @@ export function describeCommand(name: string, body: Uint8Array): string {
     case "PONG":
       return context(body).replace(/^, /, "")
     case "HELLO":
+      if (isCurveHello(body)) return describeCurve(name, body)
       return `user ${words(body.subarray(1, 1 + (body[0] ?? 0)))}, password not shown`
     default:
       return body.length === 0 ? "" : words(body)

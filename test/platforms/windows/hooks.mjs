@@ -2,13 +2,14 @@
  * Resolves imports of the tests of sockets: x.js to the JavaScript that scripts/windows-sockets.mjs
  * compiled from x.ts, "vitest" to runner/vitest.ts, and "curve-wasm" to the module in dist/.
  */
-import { existsSync, readFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { registerHooks } from "node:module"
 
 const root = new URL("../../../", import.meta.url).href
 const compiled = new URL("build/windows/", root).href
 const vitest = import.meta.resolve("vitest")
-const curveWasm = new URL("dist/curve-wasm.js", root).href
+const files = readdirSync(new URL("dist/", root))
+const curveWasm = new URL(`dist/${files.find((file) => /^curve-wasm-\w+\.js$/.test(file))}`, root).href
 const standIn = new URL("../runner/vitest.ts", import.meta.url).href
 
 registerHooks({

@@ -1,0 +1,10 @@
+/**
+ * The encoder and decoder of UTF-8. They are not among the globals of Jest's jsdom, but in Node. Whoever needs one
+ * makes it at its first use, so that the package can be loaded everywhere.
+ */
+const util = /* @__PURE__ */ globalThis.process?.getBuiltinModule?.("node:util")
+
+export const TextEncoder: typeof globalThis.TextEncoder =
+  globalThis.TextEncoder ?? util?.TextEncoder
+export const TextDecoder: typeof globalThis.TextDecoder =
+  globalThis.TextDecoder ?? util?.TextDecoder
