@@ -4,7 +4,7 @@ import { basename, dirname, join, relative } from "node:path"
 import * as esbuild from "esbuild"
 import { readArgs } from "./lib/args.mjs"
 import { buildWasm } from "./lib/build-wasm.mjs"
-import { toCommonJs, wrapper } from "./lib/common-js.mjs"
+import { loader, toCommonJs, wrapper } from "./lib/common-js.mjs"
 import { curveWasm, curveWasmFile, separateCurveWasm } from "./lib/curve-wasm.mjs"
 import { declarationFiles, rollUpDeclarations } from "./lib/declarations.mjs"
 import { entries } from "./lib/entries.mjs"
@@ -108,7 +108,9 @@ async function bundle() {
     const module = withoutForIn(text.replaceAll("nodeRequire", "require"))
     add(file, module)
     const name = file.replace(/\.js$/, "")
-    if (modules.includes(name)) files.set(`${name}.mjs`, wrapper(module, `${basename(name)}.cjs`))
+    if (!modules.includes(name)) continue
+    files.set(`${name}-loader.cjs`, loader(`${basename(name)}.cjs`))
+    files.set(`${name}.mjs`, wrapper(module, `${basename(name)}-loader.cjs`))
   }
   for (const [file, text] of files) {
     mkdirSync(join(paths.dist, dirname(file)), { recursive: true })

@@ -56,20 +56,32 @@ export function toCommonJs(module) {
 }
 
 /**
- * Returns an ES module that re-exports the CommonJS file in the same directory. It does not use
- * `import`: if that failed, because zeromq.js is missing for example, it would end a process of Node
- * 20 even if the error were caught.
- * @param {string} module @param {string} file
+ * Returns a CommonJS file that loads another one and never throws. An ES module cannot import a file that
+ * throws, because zeromq.js is missing for example: in Node 20 that ends the process, even if the error is caught.
+ * @param {string} file
+ */
+export function loader(file) {
+  return `"use strict";
+try {
+  exports.loaded = require("./${file}");
+} catch (error) {
+  exports.error = error;
+}
+`
+}
+
+/**
+ * Returns an ES module that re-exports a CommonJS file by name. Bundlers and tracers follow its `import`.
+ * @param {string} module @param {string} file  its loader, in the same directory
  */
 export function wrapper(module, file) {
   const names = [...module.matchAll(EXPORT)].flatMap(([, list]) => pairs(list).map(([, to]) => to))
-  return `import { createRequire } from "node:module";
-const commonJs = createRequire(import.meta.url)("./${file}");
+  return `import commonJs from "./${file}";
+if (commonJs.error) throw commonJs.error;
+const { loaded } = commonJs;
 ${names
   .map((name) =>
-    name === "default"
-      ? "export default commonJs.default;"
-      : `export const ${name} = commonJs.${name};`,
+    name === "default" ? "export default loaded.default;" : `export const ${name} = loaded.${name};`,
   )
   .join("\n")}
 `

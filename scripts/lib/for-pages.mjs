@@ -22,6 +22,7 @@ const NEWER = [
  * @param {string} file @param {string} code
  */
 export function checkBuiltIns(file, code) {
-  const found = NEWER.filter((name) => code.includes(name))
-  if (found.length > 0) throw new Error(`${file} uses ${found.join(", ")}, which Safari 16 or Node 20.0 lacks`)
+  // Where code asks for one first, it has something else: esbuild's does, for bytes.
+  const used = NEWER.filter((name) => code.replaceAll(`${name}||`, "").replaceAll(`${name} ||`, "").includes(name))
+  if (used.length > 0) throw new Error(`${file} uses ${used.join(", ")}, which Safari 16 or Node 20.0 lacks`)
 }

@@ -1,6 +1,6 @@
-import { TextEncoder } from "../codec/text.js"
 import { constants } from "node:os"
 import { shown } from "../codec/errors.js"
+import { TextEncoder } from "../codec/text.js"
 import { KEY_BYTES, secretBytes, wipe } from "./curve.js"
 
 /** The digits of Z85 (RFC 32 of the ZeroMQ project). */

@@ -19,7 +19,8 @@ function base64(): string {
     return carried.default
   } catch (cause) {
     const what = "a file of zeromq-lz4 that CURVE needs is gone"
-    const why = "the package was replaced or removed while this process runs, which has to be started again"
+    const why =
+      "the package was replaced or removed while this process runs, which has to be started again"
     throw new Error(`${what}: ${why}`, { cause })
   }
 }

@@ -40,7 +40,6 @@ export const INITIATE: Layout<"counter" | "box"> = {
 /** Minimum size of READY's data: a counter and a box with metadata. */
 export const READY_MIN_BYTES: number = COUNTER_BYTES + MAC_BYTES
 
-
 /** Returns a nonce: its prefix, and a counter or random bytes as they are in the command. */
 export function nonce(prefix: string, rest: Uint8Array): Uint8Array {
   const whole = new Uint8Array(NONCE_BYTES)

@@ -1,6 +1,6 @@
 /** Other tools that load the package, besides those in test/package/loaders.test.ts. */
 import { execFileSync } from "node:child_process"
-import { copyFileSync, mkdirSync, writeFileSync } from "node:fs"
+import { copyFileSync, cpSync, mkdirSync, writeFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { join } from "node:path"
 import * as vite from "vite"
@@ -46,6 +46,11 @@ describe.each(["29", "30"] as const)("Jest %s, with ES modules", (version) => {
   })
 })
 
+test("Jest 30, in jsdom", () => {
+  const testEnvironment = join(toolsIn("jest-30"), "node_modules/jest-environment-jsdom")
+  runJest(project, "30", "required.spec.cjs", [], { more: { testEnvironment } })
+})
+
 test("vitest", () => {
   const vitest = join(root, "node_modules/vitest/vitest.mjs")
   const options = ["--root", project.directory, "--globals", "--dir", project.directory]
@@ -57,12 +62,11 @@ test("vitest", () => {
 })
 
 describe("rollup", () => {
-  const { rollup } = requireTool("rollup")
-  const resolve = requireTool("@rollup/plugin-node-resolve").default
-  const commonJs = requireTool("@rollup/plugin-commonjs").default
-
   describe.each<Format>(["esm", "cjs"])("to %s", (format) => {
     test.each(programs)("a bundle of %s works", async (entry) => {
+      const { rollup } = requireTool("rollup")
+      const resolve = requireTool("@rollup/plugin-node-resolve").default
+      const commonJs = requireTool("@rollup/plugin-commonjs").default
       const file = bundleFile(project, "rollup", { entry, format, external: true })
       const bundle = await rollup({
         input: join(project.directory, entry),
@@ -93,6 +97,42 @@ describe("Vite SSR", () => {
     })
     expect(output(join(outDir, "main.mjs"))).toBe("all works")
   })
+})
+
+// With conditions of one's own, esbuild does without "module": it takes what Node's `import` gets.
+describe.each<Format>(["esm", "cjs"])("esbuild with a condition, to %s", (format) => {
+  test.each(programs)("a bundle of %s works", async (entry) => {
+    const bundle = { entry, format, external: true }
+    expect(output(await bundleWithEsbuild(project, bundle, ["development"]))).toBe("all works")
+  })
+})
+
+// As Next.js (standalone) and Vercel do it.
+test.each(programs)(
+  "the files that @vercel/nft finds for %s are all that it needs",
+  async (entry) => {
+    const { nodeFileTrace } = requireTool("@vercel/nft")
+    const base = project.directory
+    const { fileList, warnings } = await nodeFileTrace([join(base, entry)], {
+      base,
+      ignore: "node_modules/zeromq/**",
+    })
+    expect([...warnings]).toEqual([])
+    const traced = join(project.bundles, `traced-${entry}`)
+    const files = [...fileList].filter((file) => !file.startsWith("node_modules/zeromq/"))
+    for (const file of files.filter((file) => file !== "node_modules/zeromq"))
+      cpSync(join(base, file), join(traced, file))
+    // Its own modules come before those of the directory above, which has zeromq.
+    expect(run(process.execPath, [entry], traced).trim()).toBe("all works")
+  },
+)
+
+test.each(programs)("a bundle of %s by @vercel/ncc works", (entry) => {
+  const at = join(project.bundles, `ncc-of-${entry}`)
+  const ncc = join(others, "@vercel/ncc/dist/ncc/cli.js")
+  const args = ["build", entry, "--out", at, "--external", "zeromq", "--no-cache", "--quiet"]
+  run(process.execPath, [ncc, ...args], project.directory)
+  expect(output(join(at, entry.replace("program", "index")))).toBe("all works")
 })
 
 test("a single executable works, with zeromq installed next to it", async () => {

@@ -53,8 +53,13 @@ export const bundleFile = (
     `${bundler}-of-${entry}${external ? "" : "-whole"}.${format === "esm" ? "mjs" : "cjs"}`,
   )
 
-export async function bundleWithEsbuild(project: Project, bundle: Bundle): Promise<string> {
-  const outfile = bundleFile(project, "esbuild", bundle)
+/** @param conditions those of package.json's exports; by default esbuild's own, among which is "module". */
+export async function bundleWithEsbuild(
+  project: Project,
+  bundle: Bundle,
+  conditions?: string[],
+): Promise<string> {
+  const outfile = bundleFile(project, `esbuild${conditions?.join("-") ?? ""}`, bundle)
   const { warnings } = await esbuild.build({
     absWorkingDir: project.directory,
     entryPoints: [bundle.entry],
@@ -63,6 +68,7 @@ export async function bundleWithEsbuild(project: Project, bundle: Bundle): Promi
     platform: "node",
     format: bundle.format,
     external: bundle.external ? ["zeromq"] : [],
+    ...(conditions && { conditions }),
     logLevel: "silent",
   })
   if (warnings[0]) throw new Error(warnings[0].text)

@@ -220,8 +220,17 @@ const BARE_IPV6 = /^[0-9a-f.:]+$/i
 function isEnd(value: string): boolean {
   if (value === "") return false
   if (WITH_PORT.test(value))
-    return URL.canParse(`http://${value.startsWith(":") ? "0.0.0.0" : ""}${value}`)
-  return BARE_IPV6.test(value) && URL.canParse(`http://[${value}]`)
+    return isUrl(`http://${value.startsWith(":") ? "0.0.0.0" : ""}${value}`)
+  return BARE_IPV6.test(value) && isUrl(`http://[${value}]`)
+}
+
+/** Safari before 17 has no URL.canParse. */
+function isUrl(text: string): boolean {
+  try {
+    return new URL(text) !== undefined
+  } catch {
+    return false
+  }
 }
 
 /** Returns a matcher for the ends of a connection, such as "127.0.0.1:5555" and "[::1]:5555". */

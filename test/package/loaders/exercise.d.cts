@@ -1,1 +1,1 @@
-export declare function exercise(sockets: object, codec: object): Promise<string>
+export declare function exercise(sockets: object, codec: object, capture: object): Promise<string>

@@ -1,3 +1,5 @@
 const { exercise } = require("./exercise.cjs")
 
-exercise(require("zeromq-lz4"), require("zeromq-lz4/codec")).then(console.log)
+exercise(require("zeromq-lz4"), require("zeromq-lz4/codec"), require("zeromq-lz4/capture")).then(
+  console.log,
+)

@@ -1,5 +1,6 @@
-import { Pull, Push } from "zeromq-lz4"
+import { curveKeyPair, Pull, Push } from "zeromq-lz4"
+import { decodeCapture, decodeFrames } from "zeromq-lz4/capture"
 import { Codec } from "zeromq-lz4/codec"
 import { exercise } from "./exercise.cjs"
 
-exercise({ Pull, Push }, { Codec }).then(console.log)
+exercise({ Pull, Push, curveKeyPair }, { Codec }, { decodeCapture, decodeFrames }).then(console.log)

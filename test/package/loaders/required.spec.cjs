@@ -1,5 +1,6 @@
 const { exercise } = require("./exercise.cjs")
 
 test("all works in CommonJS", async () => {
-  expect(await exercise(require("zeromq-lz4"), require("zeromq-lz4/codec"))).toBe("all works")
+  const modules = ["zeromq-lz4", "zeromq-lz4/codec", "zeromq-lz4/capture"]
+  expect(await exercise(...modules.map((name) => require(name)))).toBe("all works")
 })

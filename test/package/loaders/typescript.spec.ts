@@ -1,4 +1,5 @@
-import zmq, { Pull, Push } from "zeromq-lz4"
+import zmq, { curveKeyPair, Pull, Push } from "zeromq-lz4"
+import { decodeCapture, decodeFrames } from "zeromq-lz4/capture"
 import { Codec } from "zeromq-lz4/codec"
 import { exercise } from "./exercise.cjs"
 
@@ -7,6 +8,8 @@ declare function expect(value: unknown): { toBe(other: unknown): void }
 
 // ts-jest compiles it to CommonJS.
 test("all works in TypeScript", async () => {
-  expect(await exercise({ Pull, Push }, { Codec })).toBe("all works")
+  expect(
+    await exercise({ Pull, Push, curveKeyPair }, { Codec }, { decodeCapture, decodeFrames }),
+  ).toBe("all works")
   expect(zmq.Pull).toBe(Pull)
 })

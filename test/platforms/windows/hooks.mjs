@@ -9,7 +9,8 @@ const root = new URL("../../../", import.meta.url).href
 const compiled = new URL("build/windows/", root).href
 const vitest = import.meta.resolve("vitest")
 const files = readdirSync(new URL("dist/", root))
-const curveWasm = new URL(`dist/${files.find((file) => /^curve-wasm-\w+\.js$/.test(file))}`, root).href
+const curveWasm = new URL(`dist/${files.find((file) => /^curve-wasm-\w+\.js$/.test(file))}`, root)
+  .href
 const standIn = new URL("../runner/vitest.ts", import.meta.url).href
 
 registerHooks({
