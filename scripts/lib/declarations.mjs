@@ -51,7 +51,7 @@ export function rollUpDeclarations() {
  */
 const withDispose = (text) =>
   text.replace(
-    '/// <reference lib="esnext.disposable" />\n',
+    /\/\/\/ <reference lib="esnext.disposable" \/>\r?\n/,
     `declare global {
     interface SymbolConstructor {
         /** The method that \`using\` calls. */

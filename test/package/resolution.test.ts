@@ -17,7 +17,7 @@ let project: Project
 
 beforeAll(() => {
   project = makeProject(directory.path)
-  installLocked(toolsIn("jest-30"))
+  for (const tools of ["jest-30", "typescript"]) installLocked(toolsIn(tools))
 })
 
 afterAll(() => directory[Symbol.dispose]())
@@ -66,6 +66,15 @@ describe("TypeScript", () => {
     const usual = { target: "es2022", lib: ["ES2022"], types: ["node"], ...checked }
     const compilerOptions = { ...usual, ...options }
     writeFileSync(config, JSON.stringify({ compilerOptions, files }))
+    expect(run(process.execPath, [program, "-p", config], project.directory)).toBe("")
+  })
+
+  test.each(["4.7", "5.1"])("%s", (version) => {
+    const program = join(toolsIn("typescript"), `node_modules/typescript-${version}/bin/tsc`)
+    const config = join(project.directory, "tsconfig.json")
+    const usual = { target: "es2022", lib: ["ES2022", "DOM"], types: [], ...checked }
+    const compilerOptions = { ...usual, ...resolutions.node16 }
+    writeFileSync(config, JSON.stringify({ compilerOptions, files: ["old-typescript.ts"] }))
     expect(run(process.execPath, [program, "-p", config], project.directory)).toBe("")
   })
 
