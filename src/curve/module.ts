@@ -18,10 +18,9 @@ function base64(): string {
   try {
     return carried.default
   } catch (cause) {
-    const what = "a file of zeromq-lz4 that CURVE needs is gone"
-    const why =
-      "the package was replaced or removed while this process runs, which has to be started again"
-    throw new Error(`${what}: ${why}`, { cause })
+    const what =
+      "a file of zeromq-lz4 is gone: it was installed anew or removed while this process runs"
+    throw new Error(`${what}, so start the process again`, { cause })
   }
 }
 

@@ -49,6 +49,21 @@ describe("without zeromq", () => {
   })
 })
 
+test("if the package is replaced while a process runs, CURVE says so", () => {
+  const at = join(directory.path, "replaced")
+  cpSync(project, at, { recursive: true, verbatimSymlinks: true })
+  const script = `const zmq = require("zeromq-lz4"), { readdirSync, rmSync } = require("node:fs")
+    const dist = "node_modules/zeromq-lz4/dist/"
+    const files = readdirSync(dist).filter((name) => name.startsWith("curve-wasm-"))
+    for (const name of files) rmSync(dist + name)
+    const { secretKey } = zmq.curveKeyPair()
+    const pull = new zmq.Pull({ curveServer: true, curveSecretKey: secretKey })
+    pull.bind("lz4+tcp://127.0.0.1:*").catch(({ code, message }) => console.log(code, message))`
+  expect(run(process.execPath, ["-e", script], at)).toMatch(
+    /^ERR_LZ4_WASM a file of zeromq-lz4 is gone.*start the process again/,
+  )
+})
+
 const nodes = [
   ["this", process.execPath],
   ["22", nodeVersion("22")],
