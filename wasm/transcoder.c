@@ -297,6 +297,7 @@ static void count_arena(zl_transcoder *t, const zl_arena *arena, uint64_t wire) 
   t->traffic.messages += arena->messages;
   t->traffic.plain_bytes += arena->plain_bytes;
   t->traffic.wire_bytes += wire;
+  t->traffic.arenas++;
 }
 
 /* An arena holds plain ZMTP: frames without envelopes. */

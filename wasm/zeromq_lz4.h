@@ -294,6 +294,7 @@ typedef struct {
   uint64_t messages;
   uint64_t plain_bytes; /* plaintext of all parts */
   uint64_t wire_bytes;  /* the same parts on the wire, dictionaries included */
+  uint32_t arenas;      /* parts that were arenas */
 } zl_traffic;
 
 /* Opens a transcoder from the wire to plain ZMTP, with the arguments of zl_receiver_open. If

@@ -225,6 +225,11 @@ export class Transcoder {
     return this.#instance.wide(this.handle, 0)
   }
 
+  /** Whether there were arenas among the messages so far. */
+  get hasArenas(): boolean {
+    return this.#instance.word(this.handle, 6) !== 0
+  }
+
   /** Whether a message is incomplete, in the input or in the output. */
   get insideMessage(): boolean {
     return this.#leftover.length > 0 || this.#instance.exports.zl_inside_message(this.handle) !== 0

@@ -69,8 +69,8 @@ export abstract class Outbound implements Flushable {
   readonly conflates: boolean
   readonly rest: Rest = new Rest()
   #connection: OutboundConnection | undefined
-  /** How the current peer, or the latest one, reads messages. */
-  #packing: Packing
+  /** How the latest peer was sent messages. */
+  #latestPacking: Packing
   /** The messages that are not encoded yet; undefined if there are none. */
   #batch: Batch | undefined
   /** The effort that the connection chose when it opened the batch. */
@@ -90,7 +90,7 @@ export abstract class Outbound implements Flushable {
 
   constructor(encoder: MessageEncoder, highWaterMark: number, conflates: boolean) {
     this.encoder = encoder
-    this.#packing = encoder.packing
+    this.#latestPacking = encoder.packing
     this.conflates = conflates
     this.#credit = new SendCredit(conflates ? 0 : highWaterMark)
     this.#flushes = new FlushWaiters(this.#credit)
@@ -121,11 +121,10 @@ export abstract class Outbound implements Flushable {
   protected attach(connection: OutboundConnection): void {
     const { packing } = connection
     // The batch may hold messages in wire form, which a peer that reads frames cannot read.
-    if (packing === "frames" && this.#packing !== "frames") {
+    if (packing === "frames" && this.packing !== "frames") {
       this.shared?.seal()
       this.#encode()
     }
-    this.#packing = packing
     this.#connection = connection
   }
 
@@ -134,6 +133,7 @@ export abstract class Outbound implements Flushable {
    * is kept, and that is a later one.
    */
   protected detach(pending: readonly PendingWrite[] = []): void {
+    this.#latestPacking = this.packing
     this.#connection = undefined
     this.#effort = undefined
     if (pending.length === 0) return
@@ -148,7 +148,7 @@ export abstract class Outbound implements Flushable {
 
   /** The packing for the current peer, or the latest one. */
   get packing(): Packing {
-    return this.#packing
+    return this.#connection?.packing ?? this.#latestPacking
   }
 
   /** The encoder for the current peer, which may have a dictionary of its own. */
@@ -305,7 +305,7 @@ export abstract class Outbound implements Flushable {
    */
   #plainBelow(): number {
     this.#effort ??= this.#connection?.encoding?.nextEffort()
-    return this.peerEncoder.plainBelow(this.#connection && this.#packing, this.#effort)
+    return this.peerEncoder.plainBelow(this.#connection && this.packing, this.#effort)
   }
 
   /**
@@ -420,7 +420,7 @@ export abstract class Outbound implements Flushable {
     const begunAt = encoding ? clockMs() : 0
     let chunk: Chunk | undefined
     if (frames.length > 0 || message) {
-      chunk = this.peerEncoder.encode(frames, message, batch, this.#packing, effort)
+      chunk = this.peerEncoder.encode(frames, message, batch, this.packing, effort)
       if (encoding?.trains) encoding.sampled([encoding], frames, message)
     } else if (batch && batch.messages > 0) chunk = batch.takeChunk()
     if (chunk) encoding?.encoded(chunk, effort as number, begunAt)
@@ -440,7 +440,7 @@ export abstract class Outbound implements Flushable {
     const message = Buffer.alloc(1 + data.length)
     message[0] = name === "SUBSCRIBE" ? 1 : 0
     message.set(data, 1)
-    const packing = this.#packing === "arenas" ? "parts" : this.#packing
+    const packing = this.packing === "arenas" ? "parts" : this.packing
     return this.encoder.encode(NO_FRAMES, [message], undefined, packing)
   }
 
@@ -453,12 +453,12 @@ export abstract class Outbound implements Flushable {
   #take(pending: PendingWrites): PendingWrite {
     const first = pending.first()
     if (!(first instanceof Chunk) || first.detached || !this.#mustRepack(first))
-      return pending.takeJoined(this.#packing)
+      return pending.takeJoined(this.packing)
     const encoding = this.#connection?.encoding
     const isFirst = first.packing === "frames" // others were measured when they were encoded first
     const effort = encoding?.nextEffort()
     const begunAt = clockMs()
-    const repacked = this.peerEncoder.repack(first, this.#packing, effort)
+    const repacked = this.peerEncoder.repack(first, this.packing, effort)
     if (isFirst) encoding?.encoded(repacked, effort as number, begunAt)
     pending.shift()
     return repacked
@@ -472,7 +472,7 @@ export abstract class Outbound implements Flushable {
     const { dictionary } = chunk
     const encoder = this.peerEncoder
     const isForeign = dictionary !== undefined && dictionary !== encoder.dictionaryFrame
-    return isForeign || !chunk.fits(this.#packing) || !encoder.accepts(chunk)
+    return isForeign || !chunk.fits(this.packing) || !encoder.accepts(chunk)
   }
 
   #enqueue(item: PendingWrite): void {

@@ -2,7 +2,7 @@ import type { Socket } from "node:net"
 import { Chunk } from "../codec/chunk.js"
 import { ProtocolError, partDetached } from "../codec/errors.js"
 import { FrameHead } from "../codec/frames.js"
-import { NO_EFFORT } from "../codec/options.js"
+import { ARENAS_REVISION, NO_EFFORT } from "../codec/options.js"
 import type { Packing } from "../codec/packing.js"
 import { clearTimeout, clockMs } from "../codec/runtime.js"
 import { writeCommand } from "../zmtp/commands.js"
@@ -47,7 +47,7 @@ const PEER_HAS_GONE: ReadonlySet<string | undefined> = new Set([
  */
 export class Connection implements PeerConnection, ChannelHandlers, SessionHandlers {
   sink: MessageSink | undefined
-  packing: Packing = "parts"
+  #packing: Packing = "parts"
   /** Undefined from the end of the handshake on for a peer that is served as over tcp://. */
   encoding: ConnectionEncoding | undefined
   readonly #socket: Socket
@@ -111,6 +111,13 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
   get scheme(): PeerScheme | undefined {
     if (this.#stage !== "traffic") return undefined
     return this.packing === "frames" ? "tcp" : "lz4+tcp"
+  }
+
+  /** How the peer is sent messages. One that sends arenas has shown that it reads them (RFC.md section 3.9). */
+  get packing(): Packing {
+    if (this.#packing === "parts" && this.#reader.hasArenas)
+      this.#packing = this.#options.sender.packingFor(ARENAS_REVISION)
+    return this.#packing
   }
 
   get effort(): number {
@@ -350,8 +357,8 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
       this.#cipher = new ConnectionCipher(handshake.curve, secured, settings.budgetBytes)
     if (this.#options.heartbeat.intervalMs > 0)
       this.#heartbeat = new Heartbeat(this, this.#options.heartbeat)
-    this.packing = sender.packingFor(this.peerRevision)
-    if (this.packing === "frames") {
+    this.#packing = sender.packingFor(this.peerRevision)
+    if (this.#packing === "frames") {
       this.#reader.receivePlain()
       this.encoding?.close()
       this.encoding = undefined

@@ -25,8 +25,8 @@ const NO_BYTES = new Uint8Array(0)
 /** A decoder of received bytes into plain frames. */
 type Receiver = Pick<
   Transcoder,
-  | ("transcode" | "keep" | "keepsBytes" | "resume" | "count" | "hasDictionary" | "close")
-  | ("bodyLeft" | "passed")
+  | ("transcode" | "keep" | "keepsBytes" | "resume" | "count" | "hasDictionary" | "hasArenas")
+  | ("bodyLeft" | "passed" | "close")
 >
 
 interface ReaderEvents {
@@ -116,6 +116,11 @@ export class SocketReader implements Readable, TranscoderSink {
   get counts(): DirectionCounts {
     this.#receiver.count(counted)
     return { ...counted, dictionary: this.#receiver.hasDictionary }
+  }
+
+  /** Whether the peer has sent an arena. */
+  get hasArenas(): boolean {
+    return !this.#isClosed && this.#receiver.hasArenas
   }
 
   /** Reads a chunk of the stream. It is valid during the call only. */
@@ -374,6 +379,7 @@ export class SocketReader implements Readable, TranscoderSink {
   }
 
   close(): void {
+    this.#isClosed = true
     this.#receiver.close()
   }
 }

@@ -21,6 +21,7 @@ export interface HeadCheck {
  */
 export class PlainPeerReceiver implements HeadCheck {
   readonly hasDictionary = false
+  readonly hasArenas = false
   readonly #budgetBytes: number
   #budgetLeft = 0
   /** Index of the next part in its message. */

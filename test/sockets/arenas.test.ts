@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest"
 import * as zeromq from "zeromq"
 import {
   Context,
+  Dealer,
   type EndpointOptions,
   type ProtocolErrorEvent,
   Publisher,
@@ -11,10 +12,14 @@ import {
   Reply,
   Subscriber,
 } from "zeromq-lz4"
+import { Codec } from "zeromq-lz4/codec"
 
 import { payload } from "../../bench/payloads.mjs"
+import { rawPeer } from "../support/raw-peer.js"
 import { eventually, use } from "../support/sockets.js"
 import { plain, threaded } from "../support/threads.js"
+import { concat, formOf, plainPart } from "../support/wire.js"
+import { handshake, message, messagesOf, parseStream, storedArena } from "../support/zmtp.js"
 
 const MESSAGES = 200
 /** Their size as separate parts: each has a sentinel, and none is long enough to be compressed. */
@@ -111,6 +116,36 @@ describe.each([
       if (revision === 2) expect(received.wireBytes).toBeLessThan(0.7 * asParts)
       else expect(received.wireBytes).toBe(asParts)
     }
+  })
+
+  /** Returns what a peer that announced nothing is sent, in reply to its own messages. */
+  async function replies(dealer: Dealer, message: Uint8Array): Promise<Uint8Array[]> {
+    const peer = await rawPeer(dealer.lastEndpoint as string, concat(handshake("DEALER"), message))
+    let bytes: Uint8Array = new Uint8Array()
+    peer.socket.on("data", (data) => {
+      bytes = concat(bytes, data)
+    })
+    expect(String(await dealer.receive())).toBe("hello")
+    for (const text of texts) await dealer.send(text)
+    const wires = await eventually(() => {
+      using codec = Codec.createSync()
+      const sent = messagesOf(parseStream(bytes).frames)
+      return sent.flatMap((wire) => codec.decode(wire)).length === texts.length && sent.flat()
+    })
+    peer.close()
+    return wires
+  }
+
+  test("a peer that announced nothing is sent arenas from its first one on", async () => {
+    const dealer = use(new Dealer())
+    await dealer.bind("lz4+tcp://127.0.0.1:*", thread)
+    const inArena = storedArena([Buffer.from("hello")])
+    const inPart = message(plainPart(Buffer.from("hello")))
+    const hasArenas = (wires: Uint8Array[]) => wires.some((wire) => formOf(wire) === "LZ4A")
+    expect(hasArenas(await replies(dealer, inPart))).toBe(false)
+    expect(hasArenas(await replies(dealer, inArena))).toBe(true)
+    // What one connection has shown does not hold for the next.
+    expect(hasArenas(await replies(dealer, inPart))).toBe(false)
   })
 
   test("a PUB sends arenas only to SUBs that read them", async () => {
