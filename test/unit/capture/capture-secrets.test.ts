@@ -1,4 +1,6 @@
 /** Captures that are passed on without the passwords in them. */
+import { readFileSync } from "node:fs"
+import { gunzipSync } from "node:zlib"
 import { describe, expect, test } from "vitest"
 import { withoutSecrets as withoutSecretsIn } from "../../../src/capture/without-secrets.js"
 import {
@@ -216,4 +218,9 @@ describe("the time grows with the size only", () => {
     const hidden = withoutSecrets(concat(plain, heads))
     expect(Buffer.from(hidden).lastIndexOf("HELLO", 1 << 20)).toBe(plain.length + 10)
   })
+})
+
+test.each(["curve-tcp", "curve-lz4"])("%s: nothing of CURVE's handshake is hidden", (name) => {
+  const file = new Uint8Array(gunzipSync(readFileSync(`test/recorded/${name}.pcap.gz`)))
+  expect(Buffer.compare(withoutSecrets(file), file)).toBe(0)
 })
