@@ -226,7 +226,8 @@ static int32_t pass_body(zl_transcoder *t, uint64_t bytes) {
 /* -- Parts that do not compress ----------------------------------------------- */
 
 /* Number of consecutive parts of similar size that did not get shorter before the next ones are
- * sampled first, and number of sampled parts before one is tried without a sample. */
+ * sampled first, and number of sampled parts before one is tried without a sample. Of parts that
+ * are larger than ZL_PART_MAX none is, because that takes too long. */
 #define VAIN_MAX 4u
 #define SAMPLED_MAX 64u
 /* For shorter parts a sample takes as long as a trial. */
@@ -248,10 +249,15 @@ static void note_trial(zl_transcoder *t, uint64_t body, int shrank) {
     *vain = VAIN_MAX;
 }
 
+/* Returns whether a part is the one of many that is tried although the others did not get shorter.
+ */
+static int is_tried_again(zl_transcoder *t, uint64_t body) {
+  return body <= ZL_PART_MAX && *vain_of(t, body) == VAIN_MAX + SAMPLED_MAX;
+}
+
 /* Returns the size of each of the two pieces of a sample; 0 if the part is to be tried. */
 static uint32_t sample_bytes(zl_transcoder *t, uint64_t body) {
-  const uint8_t vain = *vain_of(t, body);
-  if (body < SAMPLED_MIN_BYTES || vain < VAIN_MAX || vain == VAIN_MAX + SAMPLED_MAX) return 0;
+  if (body < SAMPLED_MIN_BYTES || *vain_of(t, body) < VAIN_MAX || is_tried_again(t, body)) return 0;
   return body / SAMPLE_SHARE < SAMPLE_MAX ? (uint32_t)(body / SAMPLE_SHARE) : SAMPLE_MAX;
 }
 
@@ -485,7 +491,7 @@ uint32_t zl_sending_plan(zl_transcoder *t, uint32_t low, uint32_t high) {
   if (t->sender.effort == ZL_NO_EFFORT) return ZL_GOES_PLAIN;
   if (t->sender.trainer || t->sender.dictionary_due) return ZL_IS_TRIED;
   if (body < t->sender.min_bytes) return ZL_GOES_PLAIN;
-  const uint32_t bytes = body > ZL_BLOCK_MAX ? 0 : sample_bytes(t, body);
+  const uint32_t bytes = sample_bytes(t, body);
   return bytes > 0 ? bytes : ZL_IS_TRIED;
 }
 
@@ -542,8 +548,10 @@ static int32_t send_part(zl_transcoder *t, span *s, const zmtp_frame *frame, uin
     note_trial(t, body, 0);
     return send_plain(t, s, frame, place);
   }
+  /* LZ4HC would take as long for it as all the samples. */
+  const int32_t effort = t->sender.effort < 0 && is_tried_again(t, body) ? 1 : t->sender.effort;
   uint32_t wire = zl_memo_encode(t, shipped_dictionary(t), s->in + frame->head_bytes,
-                                 (uint32_t)body, s->out + ZMTP_LONG_HEAD, t->sender.effort);
+                                 (uint32_t)body, s->out + ZMTP_LONG_HEAD, effort);
   note_trial(t, body, wire > 0);
   if (wire == 0) return send_plain(t, s, frame, place);
   put_head(s, frame->flags & ZMTP_MORE, wire);

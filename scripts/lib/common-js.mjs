@@ -81,7 +81,9 @@ if (commonJs.error) throw commonJs.error;
 const { loaded } = commonJs;
 ${names
   .map((name) =>
-    name === "default" ? "export default loaded.default;" : `export const ${name} = loaded.${name};`,
+    name === "default"
+      ? "export default loaded.default;"
+      : `export const ${name} = loaded.${name};`,
   )
   .join("\n")}
 `

@@ -13,7 +13,14 @@ const NEWER = [
   ...["Uint8Array.fromBase64", "Uint8Array.fromHex", "URL.parse", "URL.canParse"],
   ...[".toSorted(", ".toReversed(", ".toSpliced(", ".with(", ".isWellFormed(", ".toWellFormed("],
   ...[".isSubsetOf(", ".isSupersetOf(", ".isDisjointFrom(", ".symmetricDifference("],
-  ...[".setFromBase64(", ".toBase64(", ".toHex(", ".transfer(", ".transferToFixedLength(", ".waitAsync("],
+  ...[
+    ".setFromBase64(",
+    ".toBase64(",
+    ".toHex(",
+    ".transfer(",
+    ".transferToFixedLength(",
+    ".waitAsync(",
+  ],
   ...["DisposableStack", "Float16Array"],
 ]
 
@@ -23,6 +30,9 @@ const NEWER = [
  */
 export function checkBuiltIns(file, code) {
   // Where code asks for one first, it has something else: esbuild's does, for bytes.
-  const used = NEWER.filter((name) => code.replaceAll(`${name}||`, "").replaceAll(`${name} ||`, "").includes(name))
-  if (used.length > 0) throw new Error(`${file} uses ${used.join(", ")}, which Safari 16 or Node 20.0 lacks`)
+  const used = NEWER.filter((name) =>
+    code.replaceAll(`${name}||`, "").replaceAll(`${name} ||`, "").includes(name),
+  )
+  if (used.length > 0)
+    throw new Error(`${file} uses ${used.join(", ")}, which Safari 16 or Node 20.0 lacks`)
 }

@@ -253,6 +253,26 @@ static void test_vain(const void *of) {
   streams_free(&s);
 }
 
+/* Returns how many of `count` parts of a size are tried, if none of them gets shorter. */
+static uint32_t tried(uint32_t body, uint32_t count) {
+  zl_transcoder *t = zl_sending_open(NULL, MINIMUM_DEFAULT, 1, 0, NULL, 1);
+  uint8_t head[16];
+  uint32_t sum = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    sum += zl_sending_plan(t, body, 0) == ZL_IS_TRIED;
+    zl_sending_plain(t, head, 0, body, 0);
+  }
+  zl_transcoder_close(t);
+  return sum;
+}
+
+static void test_vain_and_large(const void *of) {
+  (void)of;
+  const uint32_t count = 4 + 3 * 65; /* a round is 64 samples and a trial */
+  if (ZL_PART_MAX >= 4096) CHECK_EQUAL(tried(ZL_PART_MAX, count), 4 + 3);
+  CHECK_EQUAL(tried(ZL_PART_MAX < 4096 ? 4096 : ZL_PART_MAX + 1, count), 4);
+}
+
 static void test_no_effort(const void *of) {
   (void)of;
   bytes dictionary = filled(fill_text, 100);
@@ -580,6 +600,7 @@ int main(void) {
   RUN("a dictionary waits for the first part", test_dictionary_waits);
   RUN("large parts are left to the caller", test_large);
   RUN("parts are sampled once some of their size were tried in vain", test_vain);
+  RUN("of large parts none is tried again", test_vain_and_large);
   RUN("with no effort all goes plain, and no dictionary is shipped", test_no_effort);
   RUN("headers of data frames become the shortest", test_long_heads);
   RUN("a stream may end anywhere", test_ends_anywhere);
