@@ -3,6 +3,8 @@ import type * as zmq from "zeromq"
 import type * as compat from "zeromq/v5-compat.js"
 import {
   Dealer,
+  type EndpointOptions,
+  type Lz4,
   Pair,
   Publisher,
   Pull,
@@ -70,9 +72,51 @@ function replaceInner(socket: compat.Socket): void {
   outer._socket = new Class()
 }
 
+/**
+ * Calls a method of the old API, which passes on an address only, so that it binds or connects with options.
+ * It does so before it returns.
+ */
+function given<T>(socket: compat.Socket, options: EndpointOptions | undefined, call: () => T): T {
+  if (options === undefined) return call()
+  const outer = socket as unknown as { _socket: object }
+  const inner = outer._socket as zmq.Socket & { connect(...args: unknown[]): void }
+  const bind = (...args: unknown[]) => inner.bind(...(args as [string]))
+  const bindSync = (...args: unknown[]) => inner.bindSync(...(args as [string]))
+  outer._socket = {
+    bind: (address: string) => bind(address, options),
+    bindSync: (address: string) => bindSync(address, options),
+    connect: (address: string) => inner.connect(address, options),
+  }
+  try {
+    return call()
+  } finally {
+    outer._socket = inner
+  }
+}
+
+/** Is called when a socket is bound, or with the error if it could not be. */
+export type Callback = (error?: Error) => void
+
+/** A socket of the old API, which binds and connects with the options of an endpoint as last argument. */
+export interface Socket extends compat.Socket {
+  /** What a socket of this package has for its `lz4+tcp://` endpoints: statistics, events, `flush()`. */
+  readonly lz4: Lz4
+  /** Binds, and calls `callback` then. */
+  bind(address: string, callback?: Callback, options?: EndpointOptions): this
+  /** Binds. */
+  bind(address: string, options: EndpointOptions): this
+  /** Binds before it returns. */
+  bindSync(address: string, options?: EndpointOptions): void
+  /** Connects, in the background. */
+  connect(address: string, options?: EndpointOptions): this
+}
+
 /** The Socket of `zeromq/v5-compat`, and also for `lz4+tcp://`. */
 // It gets its name from the constant: the bundler would change one of its own.
-export const Socket: typeof compat.Socket = class extends zeromq.Socket {
+export const Socket: new (type: compat.SocketType) => Socket = class
+  extends zeromq.Socket
+  implements Socket
+{
   constructor(type: compat.SocketType) {
     const restore = substitute(type)
     try {
@@ -81,6 +125,26 @@ export const Socket: typeof compat.Socket = class extends zeromq.Socket {
       restore()
     }
     replaceInner(this)
+  }
+
+  get lz4(): Lz4 {
+    return ((this as unknown as Outer)._socket as unknown as { lz4: Lz4 }).lz4
+  }
+
+  override bind(address: string, ...more: (Callback | EndpointOptions | undefined)[]): this {
+    const callback = more.find((one): one is Callback => typeof one === "function")
+    const options = more.find(
+      (one): one is EndpointOptions => typeof one === "object" && one !== null,
+    )
+    return given(this, options, () => super.bind(address, callback))
+  }
+
+  override bindSync(address: string, options?: EndpointOptions): void {
+    given(this, options, () => super.bindSync(address))
+  }
+
+  override connect(address: string, options?: EndpointOptions): this {
+    return given(this, options, () => super.connect(address))
   }
 
   /**
@@ -93,9 +157,6 @@ export const Socket: typeof compat.Socket = class extends zeromq.Socket {
     return isBusy ? turn().then(() => super._recv()) : super._recv()
   }
 }
-/** The Socket of `zeromq/v5-compat`, and also for `lz4+tcp://`. */
-export type Socket = compat.Socket
-
 /**
  * Creates a socket.
  *
@@ -112,11 +173,20 @@ export function createSocket(
 /** The same as `createSocket`. */
 export const socket: typeof createSocket = createSocket
 
+/** What this module exports, and the rest of `zeromq/v5-compat`. */
+export type All = Omit<typeof compat, "Socket" | "createSocket" | "socket"> & {
+  Socket: typeof Socket
+  createSocket: typeof createSocket
+  socket: typeof createSocket
+}
+
 /** Everything in one object, as `require()` returns it. */
-const all: typeof compat = { ...zeromq, Socket, createSocket, socket }
+const all: All = { ...zeromq, Socket, createSocket, socket }
 
 /** Everything in one object, as `require()` returns it. */
 export default all
+
+export type { EndpointOptions, Lz4 }
 
 /** The type of a socket, such as "push". */
 export type SocketType = compat.SocketType

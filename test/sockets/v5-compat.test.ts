@@ -32,6 +32,49 @@ test("exports everything that zeromq/v5-compat does, by name and in one object",
   expect(new ours.Socket("req")).toBeInstanceOf(native.Socket)
 })
 
+describe("options of an endpoint are the last argument", () => {
+  const use = (type: ours.SocketType): Socket => {
+    const socket = ours.socket(type, { linger: 0 })
+    onTestFinished(() => {
+      if (!socket.closed) socket.close()
+    })
+    return socket
+  }
+  const address = `${lz4.scheme}127.0.0.1:*`
+  const level = { level: 9 } as const
+  /** Sends what is compressed at level 9 only, and returns how many bytes came. */
+  const exchange = async (push: Socket, pull: Socket): Promise<number> => {
+    push.send("short but repeated ".repeat(3))
+    await once(pull, "message")
+    return pull.lz4.stats.received.wireBytes
+  }
+
+  test.each<[string, (pull: Socket) => Promise<void>]>([
+    [
+      "bind(address, options)",
+      async (pull) => void (await once(pull.bind(address, level), "bind")),
+    ],
+    [
+      "bind(address, callback, options)",
+      (pull) => new Promise((resolve) => pull.bind(address, () => resolve(), level)),
+    ],
+    ["bindSync(address, options)", async (pull) => pull.bindSync(address, level)],
+  ])("%s and connect(address, options)", async (_, bind) => {
+    const [push, pull] = [use("push"), use("pull")]
+    await bind(pull)
+    const endpoint = pull.getsockopt(ours.ZMQ_LAST_ENDPOINT) as string
+    push.connect(endpoint, { minCompressSize: 0 })
+    expect(await exchange(push, pull)).toBeLessThan(50)
+    expect(push.lz4.connections).toHaveLength(1)
+  })
+
+  test("mistakes are told", () => {
+    const push = use("push")
+    expect(() => push.connect("lz4+tcp://127.0.0.1:1234", { level: 99 } as never)).toThrow("level")
+    expect(() => push.connect("tcp://127.0.0.1:1234", level)).toThrow("takes no options")
+  })
+})
+
 describe.each(ways)("$name", ({ zmq, scheme }) => {
   const use = (type: ours.SocketType, options: Record<string, unknown> = {}): Socket => {
     const socket = zmq.socket(type, { linger: 0, ...options })
