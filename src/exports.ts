@@ -21,6 +21,13 @@ export type {
 export { ProtocolError, type ProtocolErrorCode } from "./codec/errors.js"
 export type { Lz4Level, Lz4Options } from "./codec/options.js"
 export type { Traffic } from "./codec/traffic.js"
+export { z85Decode, z85Encode } from "./curve/z85-text.js"
+export {
+  type AllowClientsOptions,
+  type AllowedClients,
+  allowClients,
+  type ClientKeys,
+} from "./sockets/allow-clients.js"
 export type {
   ConnectionMessage,
   DiagnosticsMessage,

@@ -1,12 +1,11 @@
 import { existsSync } from "node:fs"
 import type { BridgeCurve } from "../bridge/curve-end.js"
 import { type Curve, curveOf, type KeyPair } from "../curve/curve.js"
-import { formatKey, parseKey } from "../curve/keys.js"
+import { parseKeyList } from "../curve/key-list.js"
+import { formatKey, KEY_DIGITS, keyInText } from "../curve/keys.js"
 import { fileError, InputError, UsageError } from "./errors.js"
 import { readStartSync } from "./input.js"
 
-/** Characters of a key in Z85. */
-const KEY_CHARS = 40
 /** Maximum size of a file with keys that is read. */
 const FILE_MAX_BYTES = 4096
 /** The same for a list of clients' keys: more than 20,000. */
@@ -115,12 +114,11 @@ function readServerKey(option: string, value: string): Uint8Array {
   if (isKey(value) && !existsSync(value)) return keyOf(option, value)
   if (!existsSync(value))
     throw new UsageError(
-      `${option} is neither a key, which has ${KEY_CHARS} characters, nor a file: ${JSON.stringify(value)}`,
+      `${option} is neither a key, which has ${KEY_DIGITS} characters, nor a file: ${JSON.stringify(value)}`,
     )
   return keyOf(`${option} ${value}`, fromFile(value, PUBLIC_KEY))
 }
 
-/** Reads a list of public keys, one a line, with a comment after it or in a line of its own. */
 function readClientKeys(option: string, file: string): Set<string> {
   const what = `${option} ${file}`
   let text: string
@@ -133,15 +131,11 @@ function readClientKeys(option: string, file: string): Set<string> {
     throw new InputError(
       `${what}: the file is too large; it may have fewer than ${LIST_MAX_BYTES} bytes`,
     )
-  const keys = new Set<string>()
-  for (const [i, line] of text.split(/\r\n?|\n/).entries()) {
-    const [key = ""] = line.trim().split(/\s+/)
-    // A key may begin with #, too.
-    if (key === "" || key === "#") continue
-    keys.add(formatKey(keyOf(`${what}, line ${i + 1}`, key)))
+  try {
+    return parseKeyList(what, text)
+  } catch (error) {
+    throw new InputError((error as Error).message)
   }
-  if (keys.size === 0) throw new InputError(`${what}: there is no key in it`)
-  return keys
 }
 
 /** Returns the text of a file of keys, without the mark that editors of Windows put before it. */
@@ -174,15 +168,10 @@ export function isKey(text: string): boolean {
 
 /** Parses a key. Errors do not quote it. */
 function keyOf(what: string, text: string): Uint8Array {
-  if (text.length !== KEY_CHARS)
-    throw new InputError(
-      `${what}: ${text.length} characters; a key has ${KEY_CHARS} (Z85), as zeromq-lz4 keygen makes it`,
-    )
   try {
-    return parseKey(what, text)
+    return keyInText(what, text)
   } catch (error) {
-    const [, why] = /: .* is (no Z85: .*);/.exec((error as Error).message) ?? []
-    throw new InputError(`${what}: ${why ?? "no Z85: it has other characters"}`)
+    throw new InputError((error as Error).message)
   }
 }
 

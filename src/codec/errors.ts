@@ -153,6 +153,7 @@ export type UsageErrorCode =
   | "ERR_LZ4_WASM"
   | "ERR_LZ4_THREAD"
   | "ERR_LZ4_PART_DETACHED"
+  | "ERR_LZ4_CLIENT_KEYS"
 
 /** Sets the code of an error. */
 export function withCode<E extends Error>(error: E, code: UsageErrorCode): E {

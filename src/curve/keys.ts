@@ -2,33 +2,14 @@ import { constants } from "node:os"
 import { shown } from "../codec/errors.js"
 import { TextEncoder } from "../codec/text.js"
 import { KEY_BYTES, secretBytes, wipe } from "./curve.js"
+import { decodeGroups, encodeGroups, GROUP_BYTES, GROUP_DIGITS } from "./z85.js"
 
-/** The digits of Z85 (RFC 32 of the ZeroMQ project). */
-const DIGITS =
-  "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
-const VALUES = new Map(Array.from(DIGITS, (digit, value) => [digit.charCodeAt(0), value]))
 const NUL = 0
-/** Each group of bytes, a number in big-endian order, becomes a group of digits. */
-const GROUP_BYTES = 4
-const GROUP_DIGITS = 5
-const KEY_DIGITS = (KEY_BYTES / GROUP_BYTES) * GROUP_DIGITS
-const GROUP_MAX = 2 ** 32 - 1
+/** Characters of a key in Z85. */
+export const KEY_DIGITS: number = (KEY_BYTES / GROUP_BYTES) * GROUP_DIGITS
 
 /** Returns a key as text. */
-export function formatKey(key: Uint8Array): string {
-  const view = new DataView(key.buffer, key.byteOffset, key.byteLength)
-  let text = ""
-  for (let at = 0; at < key.length; at += GROUP_BYTES) {
-    let value = view.getUint32(at)
-    let group = ""
-    for (let i = 0; i < GROUP_DIGITS; i++) {
-      group = DIGITS.charAt(value % DIGITS.length) + group
-      value = Math.floor(value / DIGITS.length)
-    }
-    text += group
-  }
-  return text
-}
+export const formatKey: (key: Uint8Array) => string = encodeGroups
 
 /**
  * Reads a key as zeromq.js does: 40 digits of Z85, or 32 bytes. The result is a copy. An error does not
@@ -71,22 +52,27 @@ function readKey(name: string, bytes: Uint8Array): Uint8Array {
   if (digits.length !== KEY_DIGITS || bytes.length > KEY_DIGITS + 1)
     throw noKey(name, `${bytes.length} bytes long`)
   const key = secretBytes(KEY_BYTES)
-  const view = new DataView(key.buffer)
-  for (let group = 0; group < KEY_BYTES / GROUP_BYTES; group++) {
-    let value = 0
-    for (let i = GROUP_DIGITS * group; i < GROUP_DIGITS * (group + 1); i++) {
-      const digit = VALUES.get(digits[i] as number)
-      if (digit === undefined) throw noKey(name, `no Z85: character ${i + 1} is none of its digits`)
-      value = value * DIGITS.length + digit
-    }
-    if (value > GROUP_MAX)
-      throw noKey(
-        name,
-        `no Z85: its characters from ${GROUP_DIGITS * group + 1} on are over 32 bits`,
-      )
-    view.setUint32(GROUP_BYTES * group, value)
-  }
+  const wrong = decodeGroups(digits, key)
+  if (wrong !== undefined) throw noKey(name, `no Z85: ${wrong}`)
   return key
+}
+
+/**
+ * Reads a key in Z85 from an argument or a file.
+ *
+ * @throws Error that does not quote it, as it may be a secret.
+ */
+export function keyInText(what: string, text: string): Uint8Array {
+  if (text.length !== KEY_DIGITS)
+    throw new Error(
+      `${what}: ${text.length} characters; a key has ${KEY_DIGITS} (Z85), as zeromq-lz4 keygen makes it`,
+    )
+  try {
+    return parseKey(what, text)
+  } catch (error) {
+    const [, why] = /: .* is (no Z85: .*);/.exec((error as Error).message) ?? []
+    throw new Error(`${what}: ${why ?? "no Z85: it has other characters"}`)
+  }
 }
 
 function noKey(name: string, what: string): Error {

@@ -107,9 +107,13 @@ const prices = new Uint8Array(100)`,
   "docs/codec.md: `zeromq-lz4/codec`": {},
   "docs/curve.md: CURVE": { after: closing("push", "pull"), prints: ["a secret"] },
   "docs/curve.md: Whom a server accepts": {
-    before: "const known = [Buffer.alloc(32)]",
-    after: `handler.close()
-await answering`,
+    before: `import { writeFileSync } from "node:fs"
+import { curveKeyPair } from "zeromq-lz4"
+writeFileSync("clients.txt", curveKeyPair().publicKey)`,
+  },
+  "docs/curve.md: Whom a server accepts (2)": {
+    before: `const known = new Set([""])`,
+    after: "await answering",
   },
   "docs/curve.md: Changing keys": {
     before: `import { curveKeyPair, Pull } from "zeromq-lz4"

@@ -1,0 +1,19 @@
+import { formatKey, keyInText } from "./keys.js"
+
+/**
+ * Reads a list of public keys, one a line, with a comment after it or in a line of its own. Returns them in Z85,
+ * each once.
+ *
+ * @param what what the text is, for the error
+ * @throws Error that says which line is wrong. It does not quote it, as it may be a secret key.
+ */
+export function parseKeyList(what: string, text: string): Set<string> {
+  const keys = new Set<string>()
+  for (const [i, line] of text.split(/\r\n?|\n/).entries()) {
+    const [key = ""] = line.trim().split(/\s+/)
+    // A key may begin with #, too.
+    if (key !== "" && key !== "#") keys.add(formatKey(keyInText(`${what}, line ${i + 1}`, key)))
+  }
+  if (keys.size === 0) throw new Error(`${what}: there is no key in it`)
+  return keys
+}

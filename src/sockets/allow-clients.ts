@@ -1,0 +1,139 @@
+/** Answers ZAP's questions about clients with CURVE (RFC 27 of the ZeroMQ project) from a list of their keys. */
+import { createReadStream, statSync } from "node:fs"
+import type * as zmq from "zeromq"
+import { shown, withCode, wrongType } from "../codec/errors.js"
+import { ownOptions } from "../codec/options.js"
+import { parseKeyList } from "../curve/key-list.js"
+import { formatKey, parseKey } from "../curve/keys.js"
+import { warn } from "../transport/diagnosis.js"
+import { loadZeromq } from "../zeromq.js"
+
+const ADDRESS = "inproc://zeromq.zap.01"
+const ALLOWED = "200"
+const REFUSED = "400"
+/** Maximum size of a list, in bytes: more than 20,000 keys. */
+const LIST_MAX_BYTES = 1024 * 1024
+/** What editors of Windows put before a text. */
+const UTF8_MARK = /^\xef\xbb\xbf/
+
+/** The public keys of the clients that may connect: 40 characters of Z85, or 32 bytes, each. */
+export type ClientKeys = Iterable<string | Uint8Array> | { file: string }
+
+/** Options of `allowClients`. */
+export interface AllowClientsOptions {
+  /** The context of the servers; that of all sockets by default. */
+  context?: zmq.Context
+}
+
+/** A running handler of ZAP. */
+export interface AllowedClients {
+  /** Number of keys. */
+  readonly size: number
+  /** Ends the handler. Servers then accept every client again. A handler keeps the process alive. */
+  close(): void
+}
+
+/**
+ * Lets servers with CURVE accept the clients with these public keys only, and no peers without CURVE: it is the ZAP
+ * handler of a context, which has one at most. Bind servers after the promise has resolved.
+ *
+ * `{ file }` names a list with a key on each line, perhaps with a comment behind it, or behind `#` in a line of its own. It is
+ * read again when it has changed. A list that cannot be read then leaves the latest one in force, with a warning.
+ *
+ * @throws Error with the code EINVAL, or TypeError, if a key is none. @throws Error with the code ERR_LZ4_CLIENT_KEYS if the
+ * file has no list of keys. @throws Error with the code EADDRINUSE if the context has a ZAP handler.
+ */
+export async function allowClients(
+  keys: ClientKeys,
+  options: AllowClientsOptions = {},
+): Promise<AllowedClients> {
+  const { context } = ownOptions(options, ["context"])
+  const list = await listOf(keys)
+  const { Reply } = loadZeromq()
+  const handler = new Reply({ linger: 0, ...(context && { context }) })
+  try {
+    await handler.bind(ADDRESS)
+  } catch (error) {
+    handler.close()
+    throw error
+  }
+  void answer(handler, list)
+  return {
+    get size() {
+      return list.keys.size
+    },
+    close: () => handler.close(),
+  }
+}
+
+async function answer(handler: zmq.Reply, list: KeyList): Promise<void> {
+  try {
+    for await (const [version, id, , , , mechanism, key] of handler) {
+      const isCurve = String(mechanism) === "CURVE" && key?.length === 32
+      const isAllowed = isCurve && (await list.latest()).has(formatKey(key))
+      const status = isAllowed ? [ALLOWED, "OK"] : [REFUSED, "unknown key"]
+      await handler.send([version as Buffer, id as Buffer, ...status, "", ""])
+    }
+  } catch (error) {
+    if (!handler.closed) throw error
+  }
+}
+
+interface KeyList {
+  readonly keys: ReadonlySet<string>
+  latest(): Promise<ReadonlySet<string>>
+}
+
+async function listOf(given: ClientKeys): Promise<KeyList> {
+  if (typeof given === "object" && given !== null && "file" in given) {
+    const file = new KeyFile(given.file)
+    await file.read()
+    return file
+  }
+  if (typeof given !== "object" || typeof given?.[Symbol.iterator] !== "function")
+    throw wrongType(`keys must be an iterable of keys, or { file }; got ${shown(given)}`)
+  const keys = new Set(Array.from(given, (key, i) => formatKey(parseKey(`key ${i}`, key))))
+  return { keys, latest: async () => keys }
+}
+
+/** A list in a file, which is read again when it has changed. */
+class KeyFile implements KeyList {
+  readonly #file: string
+  #version = ""
+  keys: ReadonlySet<string> = new Set()
+
+  constructor(file: string) {
+    if (typeof file !== "string") throw wrongType(`file must be a string; got ${shown(file)}`)
+    this.#file = file
+  }
+
+  /** @throws Error with the code ERR_LZ4_CLIENT_KEYS if the file cannot be read, or has no keys. */
+  async read(): Promise<void> {
+    this.#version = this.#currentVersion()
+    try {
+      this.keys = parseKeyList(this.#file, await this.#text())
+    } catch (error) {
+      throw withCode(error as Error, "ERR_LZ4_CLIENT_KEYS")
+    }
+  }
+
+  async #text(): Promise<string> {
+    let text = ""
+    for await (const piece of createReadStream(this.#file, { encoding: "latin1" })) {
+      text += piece
+      if (text.length > LIST_MAX_BYTES)
+        throw new Error(`${this.#file}: a list of keys has ${LIST_MAX_BYTES} bytes at most`)
+    }
+    return text.replace(UTF8_MARK, "")
+  }
+
+  async latest(): Promise<ReadonlySet<string>> {
+    if (this.#currentVersion() !== this.#version) await this.read().catch(warn)
+    return this.keys
+  }
+
+  #currentVersion(): string {
+    const { mtimeMs, size, ino } = statSync(this.#file, { throwIfNoEntry: false }) ?? {}
+    return `${mtimeMs} ${size} ${ino}`
+  }
+}
