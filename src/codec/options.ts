@@ -41,14 +41,15 @@ export interface Lz4Options {
    * neither the network nor the processor is the limit, that is level 0. Many connections that send
    * little each use "none" while they keep their thread busy together. `lz4.connections` has the
    * level in use. Fix a level to save bytes at any cost. Default: "adaptive" for sockets, 0 for the
-   * bridge.
+   * bridge; with CURVE "none", unless `acceleration`, `dictionary` or `autoDictionary` is given.
    */
   level?: Lz4Level | "none" | "adaptive"
   /**
    * Whether small messages that are queued together are sent as one part, an arena, which only
    * peers that read revision 2 can read. "auto", for sockets only: to peers that announced it in
-   * their handshakes. true: to all, for peers that read arenas but do not announce it. Default:
-   * "auto". RFC.md section 3.9 and appendix A.
+   * their handshakes, or have sent an arena themselves. true: to all, for peers that read arenas but do
+   * neither. Nothing is put together if nothing is compressed. Default: "auto"; with CURVE false.
+   * RFC.md section 3.9 and appendix A.
    */
   arenas?: boolean | "auto"
   /**
@@ -143,7 +144,7 @@ export interface Settings extends ReceiveSettings {
   effort: number
   /** Whether the effort adapts to each connection. */
   adaptive: boolean
-  /** "auto": for peers that announced that they read arenas; for none if the handshake is not seen. */
+  /** "auto": for peers that have shown that they read arenas; for none if the handshake is not seen. */
   arenas: boolean | "auto"
 }
 

@@ -106,15 +106,25 @@ export class Topic<M extends DiagnosticsMessage> {
 
   publish(message: M): void {
     this.channel.publish(message)
-    // debuglog() itself prints so that an error ends the process.
-    if (debug.enabled) print(`ZEROMQ-LZ4 ${process.pid}: ${this.line(message)}\n`)
+    note(message, this.#format(message))
   }
 
   /** Returns the line that is printed for a message. */
   line(message: M): string {
-    const line = `${message.socketType} ${message.endpoint}: ${this.#format(message)}`
-    return line.replace(UNPRINTABLE, "?")
+    return lineOf(message, this.#format(message))
   }
+}
+
+type Place = Pick<DiagnosticsMessage, "socketType" | "endpoint">
+
+/** Prints a line about an endpoint if NODE_DEBUG is set. */
+export function note(place: Place, text: string): void {
+  // debuglog() itself prints so that an error ends the process.
+  if (debug.enabled) print(`ZEROMQ-LZ4 ${process.pid}: ${lineOf(place, text)}\n`)
+}
+
+function lineOf({ socketType, endpoint }: Place, text: string): string {
+  return `${socketType} ${endpoint}: ${text}`.replace(UNPRINTABLE, "?")
 }
 
 export const CONNECTION: Topic<ConnectionMessage> = new Topic("connection", (message) => {

@@ -484,6 +484,22 @@ describe("NODE_DEBUG=zeromq-lz4", () => {
     await eventually(() => script.errors.includes("has sent nothing: if it is a tcp:// peer"))
   })
 
+  test("prints for which endpoints with CURVE nothing is compressed, as that was not asked for", async () => {
+    const script = new Script(
+      `const { publicKey, secretKey } = zmq.curveKeyPair();
+      const push = new zmq.Push({ curveServerKey: publicKey, curvePublicKey: publicKey, curveSecretKey: secretKey });
+      const options = [{}, { level: "none" }, { level: 3 }, { autoDictionary: true }];
+      options.forEach((each, i) => push.connect("lz4+tcp://127.0.0.1:" + (i + 1), each));
+      process.exit()`,
+      {},
+      "unlimited",
+      { NODE_DEBUG: "zeromq-lz4" },
+    )
+    await script.ended()
+    const lines = script.errors.match(/PUSH .* compresses nothing with CURVE/g)
+    expect(lines).toEqual(["PUSH lz4+tcp://127.0.0.1:1: compresses nothing with CURVE"])
+  })
+
   test("prints a line for each message", async () => {
     const { endpoint, lines: printed } = await lines("zeromq-lz4")
     const about = (type: string) => (line: string) => line.includes(`: ${type} ${endpoint}: `)

@@ -7,6 +7,7 @@ import { threadsOf } from "../../thread/threads.js"
 import { LocalTransport } from "../../transport/local-transport.js"
 import type { SocketTypeName } from "../../zmtp/socket-types.js"
 import { Authenticator } from "../authenticator.js"
+import { note } from "../diagnostics.js"
 import { refuseSocketOptions } from "../mistakes.js"
 import {
   readHandshakeSettings,
@@ -63,6 +64,9 @@ export class SettingsReader {
   }
 }
 
+const UNASKED =
+  "compresses nothing with CURVE, as neither level nor acceleration, dictionary or autoDictionary is given"
+
 /** @throws TypeError, RangeError, or Error in the form of zeromq.js. */
 function readSettings(
   socket: Socket,
@@ -73,6 +77,8 @@ function readSettings(
 ): EndpointSettings {
   const isCurve = socket.securityMechanism === "curve"
   const asked = isCurve ? underCurve(given) : given
+  if (asked.level === "none" && given.level === undefined)
+    note({ socketType, endpoint: address }, UNASKED)
   const settings = checkEndpointOptions(asked, socket.maxMessageSize, OWN_OPTIONS)
   const options = own(given)
   const pipe = readPipeOptions(socket, socketType, state)
