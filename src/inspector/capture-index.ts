@@ -12,6 +12,7 @@ import type {
   Time,
 } from "../capture/events.js"
 import { detailOf, formOf, senderOf } from "../capture/rows.js"
+import { sealedBytes } from "../capture/sealed-bytes.js"
 import { contentOf } from "../capture/streams/messages.js"
 import { connectionSummary, sideSummary } from "../capture/summary.js"
 import { Column, MAX_PIECES, Records } from "./columns.js"
@@ -47,6 +48,9 @@ const SIDE_MASK = 3
 const FAILED = 1 << 5
 const CUT = 1 << 6
 const GIVEN = 1 << 7
+
+/** The bit of #forms for a message that is encrypted. */
+const ENCRYPTED = 1 << 7
 
 /**
  * Maximum number of fields of a handshake that are shown, and bytes of each value: a peer may send a
@@ -142,6 +146,7 @@ export class CaptureIndex {
       parts: this.#parts.get(index),
       plainBytes: this.plainBytes(index),
       wireBytes: this.wireBytes(index),
+      isEncrypted: this.isEncrypted(index),
       failed: this.failed(index),
       given: (this.#kind.get(index) & GIVEN) !== 0,
       preview: said ? [UTF8.decode(pieces[1])] : pieces.map(readable),
@@ -191,6 +196,16 @@ export class CaptureIndex {
 
   wireBytes(index: number): number {
     return this.#wireBytes.get(index)
+  }
+
+  /** Returns whether a row is a message of CURVE, of which nothing but its bytes on the wire is known. */
+  isEncrypted(index: number): boolean {
+    return (this.#forms.get(index) & ENCRYPTED) !== 0
+  }
+
+  /** Returns whether a row has a size on the wire that is shown. */
+  hasWire(index: number): boolean {
+    return this.#parts.get(index) > 0 || this.isEncrypted(index)
   }
 
   /**
@@ -345,7 +360,9 @@ export class CaptureIndex {
       error ? [error.offset, 0] : [],
       error !== undefined,
     )
-    this.#addSizes(0, 0, body.length, body.length)
+    const sealed = type === "command" ? sealedBytes(event.connection, event.command) : undefined
+    const forms = sealed === undefined ? 0 : ENCRYPTED
+    this.#addSizes(forms, 0, body.length, sealed ?? body.length)
   }
 
   #addRow(

@@ -246,7 +246,7 @@ function factsOf({ row, connection, offset, arena }: Details, origin: bigint | u
     ["From", row.from],
     ["Form", row.parts ? row.forms.join(", ") : undefined],
     ["Plain", row.kind === "message" ? bytes(row.plainBytes) : undefined],
-    ["Wire", row.parts ? bytes(row.wireBytes) : undefined],
+    ["Wire", row.parts || row.isEncrypted ? bytes(row.wireBytes) : undefined],
     ["Ratio", row.kind === "message" ? ratio(row.plainBytes, row.wireBytes) : undefined],
     [
       "Dictionary",

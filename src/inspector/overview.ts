@@ -26,13 +26,18 @@ function throughput(charts: Charts): Chart {
     ...overTime(charts),
     kind: "area",
     series: [
-      { name: "plain", colour: "plain", values: perSecond(charts.plain) },
+      // Nothing is known of it if all is encrypted.
+      ...(hasPlain(charts)
+        ? [{ name: "plain", colour: "plain" as const, values: perSecond(charts.plain) }]
+        : []),
       { name: "wire", colour: "wire", values: perSecond(charts.wire) },
     ],
     value: (value) => `${bytes(Math.round(value))}/s`,
     unit: 1024,
   }
 }
+
+const hasPlain = ({ plainSizes }: Charts): boolean => plainSizes.length > 0
 
 function ratio(charts: Charts): Chart {
   const values = charts.plain.map((plain, i) =>
@@ -61,7 +66,7 @@ function overTime({ start, binNanoseconds, plain }: Charts) {
 }
 
 function sizes({ plainSizes, wireSizes }: Charts): Chart {
-  const first = Math.min(firstFilled(plainSizes), firstFilled(wireSizes))
+  const first = Math.min(...[plainSizes, wireSizes].map(firstFilled))
   const end = Math.max(plainSizes.length, wireSizes.length)
   const cut = (sizes: number[]) =>
     Array.from({ length: Math.max(0, end - first) }, (_, i) => sizes[first + i] ?? 0)
@@ -74,7 +79,9 @@ function sizes({ plainSizes, wireSizes }: Charts): Chart {
   return {
     kind: "bars",
     series: [
-      { name: "plain", colour: "plain", values: cut(plainSizes) },
+      ...(plainSizes.length > 0
+        ? [{ name: "plain", colour: "plain" as const, values: cut(plainSizes) }]
+        : []),
       { name: "wire", colour: "wire", values: cut(wireSizes) },
     ],
     value: count,
@@ -86,7 +93,8 @@ function sizes({ plainSizes, wireSizes }: Charts): Chart {
   }
 }
 
+/** Returns the first size that messages have; the largest number if there are none. */
 function firstFilled(sizes: number[]): number {
   const first = sizes.findIndex((messages) => messages > 0)
-  return first < 0 ? sizes.length : first
+  return first < 0 ? Number.MAX_SAFE_INTEGER : first
 }

@@ -31,6 +31,8 @@ export interface Row {
   parts: number
   plainBytes: number
   wireBytes: number
+  /** Whether it is a message of CURVE, of which only `wireBytes` is known. */
+  isEncrypted: boolean
   /** Whether the row, or a part of it, is an error. */
   failed: boolean
   /** Whether it was decompressed with a dictionary that is not in the capture, but loaded. */

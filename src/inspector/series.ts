@@ -24,8 +24,8 @@ export function* chartsOf(index: CaptureIndex, view: View): Stepped<Charts> {
   for (let place = 0; place < length; place++) {
     if (place % STEP_ROWS === 0) yield
     const row = view.at(place)
-    if (index.kind(row) !== "message") continue
-    count(plainSizes, index.plainBytes(row))
+    if (!isMessage(index, row)) continue
+    if (!index.isEncrypted(row)) count(plainSizes, index.plainBytes(row))
     count(wireSizes, index.wireBytes(row))
     const time = index.time(row)
     if (!Number.isNaN(time)) timed++
@@ -44,15 +44,19 @@ export function* chartsOf(index: CaptureIndex, view: View): Stepped<Charts> {
   for (let place = 0; place < length; place++) {
     if (place % STEP_ROWS === 0) yield
     const row = view.at(place)
-    if (index.kind(row) !== "message") continue
+    if (!isMessage(index, row)) continue
     const time = index.time(row)
     if (Number.isNaN(time)) continue
     const bin = Math.floor(time / binNanoseconds) - first
-    plain[bin]! += index.plainBytes(row)
+    if (!index.isEncrypted(row)) plain[bin]! += index.plainBytes(row)
     wire[bin]! += index.wireBytes(row)
   }
   return { start: first * binNanoseconds, binNanoseconds, plain, wire, plainSizes, wireSizes }
 }
+
+/** Returns whether a row is a message. Of those that are encrypted, only the size on the wire is known. */
+const isMessage = (index: CaptureIndex, row: number): boolean =>
+  index.kind(row) === "message" || index.isEncrypted(row)
 
 function count(sizes: number[], bytes: number): void {
   const at = bytes === 0 ? 0 : Math.floor(Math.log2(bytes)) + 1

@@ -91,7 +91,7 @@ function numberOf(index: CaptureIndex, row: number, column: Sorting["column"]): 
     case "plain":
       return index.kind(row) === "message" ? index.plainBytes(row) : -1
     case "wire":
-      return index.parts(row) ? index.wireBytes(row) : -1
+      return index.hasWire(row) ? index.wireBytes(row) : -1
     case "ratio":
       return index.kind(row) === "message" ? index.plainBytes(row) / index.wireBytes(row) || 0 : -1
     case "content":

@@ -322,7 +322,7 @@ function fillLine(line: HTMLElement, place: number, row: Row | undefined, select
 
 function cells(row: Row): string[] {
   const { kind, plainBytes, wireBytes } = row
-  const sized = kind === "message" || kind === "dictionary"
+  const sized = kind === "message" || kind === "dictionary" || row.isEncrypted
   return [
     count(row.number),
     seconds(row.time),

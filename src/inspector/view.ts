@@ -148,7 +148,7 @@ class IndexedRow implements FilterRow {
   }
 
   get wire(): number | undefined {
-    return this.parts === undefined ? undefined : this.#index.wireBytes(this.#row)
+    return this.#index.hasWire(this.#row) ? this.#index.wireBytes(this.#row) : undefined
   }
 
   get text(): string {

@@ -7,6 +7,7 @@ import type {
   CapturePart,
   Side,
 } from "../events.js"
+import { sealedBytes } from "../sealed-bytes.js"
 import { shippedIn } from "../streams/messages.js"
 import { type PeriodTraffic, Seconds } from "./seconds.js"
 import { Subscriptions } from "./subscriptions.js"
@@ -83,8 +84,11 @@ export class Statistics {
     this.#subscriptions.add(event)
     if (!matches) return
     if (event.type === "message") this.#addMessage(event.connection, event.message)
-    else if (event.type === "command" && event.connection.encrypted)
-      this.#addEncrypted(event.command)
+    if (event.type !== "command") return
+    const sealed = sealedBytes(event.connection, event.command)
+    if (sealed === undefined) return
+    this.#encrypted.messages++
+    this.#encrypted.bytes += sealed
   }
 
   /** Returns what was added so far. */
@@ -128,12 +132,6 @@ export class Statistics {
     if (time !== undefined) this.#seconds.add(time, traffic)
     const topic = topicOf(connection, message, this.#subscriptions)
     if (topic !== undefined) this.#topics.add(topic, traffic)
-  }
-
-  #addEncrypted({ name, body }: { name: string; body: Uint8Array }): void {
-    if (name !== "MESSAGE") return
-    this.#encrypted.messages++
-    this.#encrypted.bytes += 1 + name.length + body.length
   }
 
   #typeOf(connection: CaptureConnection, from: Side): Traffic {

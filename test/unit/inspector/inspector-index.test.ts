@@ -1,5 +1,6 @@
 /** The inspector's index of a capture, and its views. */
 import { readdirSync, readFileSync } from "node:fs"
+import { gunzipSync } from "node:zlib"
 import { describe, expect, test } from "vitest"
 import type {
   CaptureConnection,
@@ -8,6 +9,7 @@ import type {
   CapturePart,
   Handshake,
 } from "../../../src/capture/events.js"
+import { CaptureReader } from "../../../src/capture/reader.js"
 import { CaptureIndex, PREVIEW_BYTES } from "../../../src/inspector/capture-index.js"
 import { Column, Records } from "../../../src/inspector/columns.js"
 import { indentJson } from "../../../src/inspector/json.js"
@@ -115,6 +117,7 @@ describe("rows", () => {
       wireBytes: 15,
       failed: false,
       given: false,
+      isEncrypted: false,
       preview: ["topic", "{}"],
       cut: false,
     })
@@ -463,4 +466,23 @@ test("of more rows than there is room for the first are kept, and totals have al
   expect(index.rows).toBe(4)
   expect(index.row(3).preview[0]).toMatch(/^there are more than 3 rows: the rest are only counted/)
   expect(index.messages).toBe(10)
+})
+
+test("of messages that are encrypted, the bytes on the wire are shown, sorted, filtered and in charts", () => {
+  const index = new CaptureIndex()
+  const file = new Uint8Array(gunzipSync(readFileSync("test/recorded/curve-lz4.pcap.gz")))
+  const reader = new CaptureReader()
+  for (const event of [...reader.push(file), ...reader.end()]) index.add(event)
+  const view = new View(index, 1, "wire>0")
+  view.step()
+  expect(view.length).toBe(20)
+  const row = index.row(view.at(0))
+  expect(row).toMatchObject({ kind: "command", isEncrypted: true, forms: ["MESSAGE"] })
+  const { encrypted } = index.connection(1)!
+  const charts = whole(chartsOf(index, view))
+  const sum = (numbers: number[]) => numbers.reduce((all, number) => all + number, 0)
+  expect(sum(charts.wire)).toBe(encrypted!.client.bytes)
+  expect(sum(charts.plain)).toBe(0)
+  expect(sum(charts.wireSizes)).toBe(20)
+  expect(charts.plainSizes).toEqual([])
 })
