@@ -8,7 +8,7 @@ import type { Channel, ChannelHandlers } from "../transport/channel.js"
 import { destroyLater } from "../transport/farewell.js"
 import type { ConnectionCounts } from "../transport/transport.js"
 import { zmqError } from "../transport/zmq-error.js"
-import { GREETING_BYTES } from "../zmtp/greeting.js"
+import { GREETING_BYTES, notLibzmq, SIGNATURE_BYTES } from "../zmtp/greeting.js"
 import type { CurveEnd } from "./curve-end.js"
 import type { LinkTraining } from "./link-training.js"
 import type { MessageLimits } from "./message-limits.js"
@@ -117,9 +117,10 @@ export class Link implements ChannelHandlers, PumpHandlers {
   }
 
   data(chunk: Uint8Array, { socket }: Channel): void {
+    const start = GREETING_BYTES - this.#plainGreetingLeft
     if (this.#greetingTimer) this.#countGreeting(socket, chunk.length)
     if (socket === this.#plain) {
-      this.#fromPlain.push(chunk)
+      this.#fromPlain.push(start < SIGNATURE_BYTES ? notLibzmq(chunk, start) : chunk)
       this.#training?.check()
     } else this.#fromLz4.push(chunk)
     if (this.#greetingTimer) this.#checkBegun()

@@ -233,12 +233,13 @@ export class HostedEndpoint {
     const hosted = this.#hosted(connection)
     connection.sink = hosted
     hosted.state.effort = connection.effort
-    const { peerTakesCommands, peerRevision, scheme } = connection
+    const { peerTakesCommands, peerIsLibzmq, peerRevision, scheme } = connection
     this.#post({
       type: "ready",
       connection: hosted.number,
       peerRoutingId: new Uint8Array(peerRoutingId), // a copy, without the pool that it is in
       peerTakesCommands,
+      peerIsLibzmq,
       peerRevision,
       scheme,
     })

@@ -192,6 +192,7 @@ export interface ReadyEvent {
   connection: number
   peerRoutingId: Uint8Array
   peerTakesCommands: boolean
+  peerIsLibzmq: boolean
   peerRevision: number | undefined
   scheme: PeerScheme | undefined
 }

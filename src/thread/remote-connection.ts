@@ -44,6 +44,7 @@ export interface ConnectionThread extends DepartingThread {
 export class RemoteConnection implements PeerConnection, Sharing, ReadConnection {
   sink: MessageSink | undefined
   peerTakesCommands = false
+  peerIsLibzmq = false
   peerRevision: number | undefined
   scheme: PeerScheme | undefined
   readonly packing: Packing = "frames"
@@ -93,8 +94,9 @@ export class RemoteConnection implements PeerConnection, Sharing, ReadConnection
   }
 
   /** Sets the properties of the peer that the handshake has shown. */
-  knowPeer({ peerTakesCommands, peerRevision, scheme }: ReadyEvent): void {
+  knowPeer({ peerTakesCommands, peerIsLibzmq, peerRevision, scheme }: ReadyEvent): void {
     this.peerTakesCommands = peerTakesCommands
+    this.peerIsLibzmq = peerIsLibzmq
     this.peerRevision = peerRevision
     this.scheme = scheme
   }

@@ -104,6 +104,10 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
     return this.#session.peerTakesCommands
   }
 
+  get peerIsLibzmq(): boolean {
+    return this.#session.peerIsLibzmq
+  }
+
   get peerRevision(): number | undefined {
     return this.#session.peerRevision
   }

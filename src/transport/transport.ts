@@ -251,6 +251,8 @@ export interface PeerConnection {
   readonly blocked: boolean
   /** Whether the peer takes subscriptions as commands. */
   readonly peerTakesCommands: boolean
+  /** Whether the peer's greeting is that of libzmq. */
+  readonly peerIsLibzmq: boolean
   /** The format revision that the peer announced; undefined if none. */
   readonly peerRevision: number | undefined
   /** The packing of the chunks that the connection takes, from the end of the handshake on. */

@@ -16,6 +16,11 @@ export interface Greeting {
   /** Empty for ZMTP 1 and 2, which have no mechanisms. */
   mechanism: string
   asServer: boolean
+  /**
+   * Whether it is that of libzmq, or of one of its ports: they put the size of the routing id plus one into the
+   * signature. Other implementations, such as those in Ruby, Rust and Python that read RFC.md, have zeros there.
+   */
+  isLibzmq: boolean
 }
 
 /**
@@ -52,6 +57,15 @@ export function withMechanism(
   return copy
 }
 
+/**
+ * Returns a copy of some bytes of a greeting, which are those from `start` on, as that of a peer which is not libzmq:
+ * with a bridge, it reads what libzmq's peers do not.
+ */
+export function notLibzmq(bytes: Uint8Array, start: number): Uint8Array {
+  const at = (index: number) => Math.max(0, index - start)
+  return new Uint8Array(bytes).fill(0, at(1), at(SIGNATURE_BYTES - 1))
+}
+
 /** Returns whether the bytes received so far can be the beginning of a greeting. */
 export function mayGreet(bytes: Uint8Array): boolean {
   return (bytes[0] ?? 0xff) === 0xff && (bytes[SIGNATURE_BYTES - 1] ?? 0x7f) === 0x7f
@@ -65,11 +79,12 @@ export function isOld(greeting: Uint8Array): boolean {
 /** Reads a greeting. Of ZMTP 1 and 2, only the version is read. */
 export function readGreeting(greeting: Uint8Array): Greeting {
   const major = greeting[MAJOR] as number
+  const isLibzmq = greeting.subarray(1, SIGNATURE_BYTES - 1).some((byte) => byte !== 0)
   if (isOld(greeting))
-    return { major: major === 0 ? 1 : 2, minor: 0, mechanism: "", asServer: false }
+    return { major: major === 0 ? 1 : 2, minor: 0, mechanism: "", asServer: false, isLibzmq }
   let end = AS_SERVER
   while (end > MECHANISM && greeting[end - 1] === 0) end--
   const mechanism = String.fromCharCode(...greeting.subarray(MECHANISM, end))
   const minor = greeting[MINOR] as number
-  return { major, minor, mechanism, asServer: greeting[AS_SERVER] === 1 }
+  return { major, minor, mechanism, asServer: greeting[AS_SERVER] === 1, isLibzmq }
 }

@@ -70,6 +70,8 @@ export class Session implements RelaySink, HandshakeHandlers {
   #framesLeft = 0
   /** Whether the peer takes subscriptions as commands, as ZMTP 3.1 does. */
   peerTakesCommands = false
+  /** Whether the peer's greeting is that of libzmq. */
+  peerIsLibzmq = false
   /** The format revision that the peer announced; undefined if none. */
   peerRevision: number | undefined
   /**
@@ -225,7 +227,8 @@ export class Session implements RelaySink, HandshakeHandlers {
 
   #greeted(greeting: Uint8Array): void {
     this.#greeting = undefined
-    const { mechanism, major, minor } = readGreeting(greeting)
+    const { mechanism, major, minor, isLibzmq } = readGreeting(greeting)
+    this.peerIsLibzmq = isLibzmq
     if (mechanism !== this.#settings.mechanism) {
       const detail =
         mechanism === "NULL" || mechanism === "PLAIN" || mechanism === "CURVE"

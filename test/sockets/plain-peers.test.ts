@@ -468,6 +468,12 @@ describe.each([
   test.each([
     ["announced nothing, and its first part has no sentinel", undefined, [part], true],
     ["announced nothing, and its first part is empty", undefined, [frames(Buffer.alloc(0))], true],
+    [
+      "announced nothing, and returns the delimiter of a REQ",
+      undefined,
+      [frames(SENTINELS.plain, Buffer.from("text"))],
+      true,
+    ],
     ["announced a revision", 2, [part], false],
     [
       "began with a sentinel",
@@ -491,6 +497,46 @@ describe.each([
       expect(warnings).toEqual([])
     },
   )
+
+  const says = (warnings: string[]) => warnings.filter((text) => /speaks tcp:\/\//.test(text))
+
+  test.each([
+    ["a PUSH that sends to a PULL", () => [new lz4.Push(), new zeromq.Pull()] as const],
+    ["a REQ that asks a REP", () => [new lz4.Request(), new zeromq.Reply()] as const],
+    ["a PUB that sends to a SUB", () => [new lz4.Publisher(), new zeromq.Subscriber()] as const],
+  ])("%s of libzmq warns once, unless it accepts plain peers", async (_, sockets) => {
+    const warnings = warned()
+    const [ours, theirs] = sockets()
+    use(ours)
+    use(theirs)
+    await theirs.bind("tcp://127.0.0.1:*")
+    const endpoint = `lz4+${theirs.lastEndpoint}`
+    ours.connect(endpoint, { ...thread, acceptPlain: true })
+    const [again] = sockets()
+    use(again).connect(endpoint, thread)
+    void ours.send("hello").catch(() => {})
+    void again.send("hello").catch(() => {})
+    await eventually(() => says(warnings).length > 0)
+    expect(says(warnings)).toEqual([
+      expect.stringMatching(/^the peer 127\.0\.0\.1:\d+ of lz4\+tcp:.* announced no lz4 revision/),
+    ])
+  })
+
+  test("a peer that only receives, and announces nothing, may be one in Ruby, Rust or Python", async () => {
+    const warnings = warned()
+    const push = use(new lz4.Push())
+    await push.bind(ANY_LZ4, thread)
+    const silent = handshake("PULL")
+    silent[8] = 0
+    use(await rawPeer(push.lastEndpoint as string, silent))
+    await eventually(() => push.lz4.connections.length === 1)
+    // One that is libzmq's comes later, and is noticed later.
+    use(await rawPeer(push.lastEndpoint as string, handshake("PULL")))
+    await eventually(() => says(warnings).length > 0)
+    expect(says(warnings)).toHaveLength(1)
+    const [, last] = push.lz4.connections
+    expect(says(warnings)[0]).toContain(`:${last?.remotePort} `)
+  })
 
   test("without a listener, each endpoint warns once", async () => {
     const warnings = warned()

@@ -30,9 +30,33 @@ export class PlainPeers {
     const limit = new Deadline(SILENCE_MS, () => {
       this.#silent.delete(connection)
       if (this.#hasReportedSilence || connection.counts.received.messages > 0) return
-      this.#hasReportedSilence = this.#endpoint.host.lz4.silent(connection, this.#endpoint)
+      const isHeard = this.#endpoint.host.lz4.silent(connection, this.#endpoint)
+      this.#hasReportedSilence = isHeard || this.#warnOf(connection)
     })
     this.#silent.set(connection, limit)
+  }
+
+  /**
+   * Warns of a silent peer that is libzmq's, which knows no lz4+tcp://. Others that announce nothing may read it
+   * although they only receive. Returns whether it is one.
+   */
+  #warnOf(connection: PeerConnection): boolean {
+    if (!connection.peerIsLibzmq) return false
+    this.#warn(
+      connection,
+      "has sent nothing, and announced no lz4 revision: it speaks tcp://, so it cannot read what it is sent",
+      "ERR_LZ4_PLAIN_PEER",
+    )
+    return true
+  }
+
+  #warn({ remoteAddress, remotePort }: PeerConnection, what: string, code: string): void {
+    if (this.#hasWarned) return
+    this.#hasWarned = true
+    warn(
+      `the peer ${remoteAddress}:${remotePort} of ${this.#endpoint.address} ${what}. Both ends have to be lz4+tcp://, unless this one has the option acceptPlain.`,
+      { code },
+    )
   }
 
   /** The connection has ended. */
@@ -51,21 +75,18 @@ export class PlainPeers {
       error.code,
       `${error.message.slice(error.code.length + 2)}; the peer announced nothing, so it probably speaks tcp://`,
     )
-    const { host, address } = this.#endpoint
-    if (host.lz4.listenerCount("protocolError") === 0 && !this.#hasWarned) {
-      this.#hasWarned = true
-      const { remoteAddress, remotePort } = connection
-      warn(
-        `the peer ${remoteAddress}:${remotePort} of ${address} lost its connection: ${explained.message}. Both ends have to be lz4+tcp://, unless this one has the option acceptPlain.`,
-        { code: explained.code },
-      )
-    }
+    if (this.#endpoint.host.lz4.listenerCount("protocolError") === 0)
+      this.#warn(connection, `lost its connection: ${explained.message}`, explained.code)
     return explained
   }
 }
 
-/** Returns whether the first part of a peer that announced no revision had no sentinel. */
+/**
+ * Returns whether the first part of a peer that announced no revision had no sentinel; but for an empty one, since
+ * a plain ROUTER returns the delimiter of a REQ as it was sent.
+ */
 function isProbablyPlain(connection: PeerConnection, { code }: ProtocolError): boolean {
   if (code !== "ERR_LZ4_PART_TOO_SHORT" && code !== "ERR_LZ4_UNKNOWN_SENTINEL") return false
-  return connection.peerRevision === undefined && connection.counts.received.wireBytes === 0
+  const { messages, plainBytes } = connection.counts.received
+  return connection.peerRevision === undefined && messages <= 1 && plainBytes === 0
 }

@@ -92,6 +92,7 @@ test("a handler that throws does not suppress other events in the same post", as
       connection: 2,
       peerRoutingId: new Uint8Array(),
       peerTakesCommands: true,
+      peerIsLibzmq: true,
       peerRevision: 2,
       scheme: "lz4+tcp",
     },
@@ -128,6 +129,7 @@ test("a connection that this side has ended does not become ready", async () => 
     connection: 1,
     peerRoutingId: new Uint8Array(),
     peerTakesCommands: true,
+    peerIsLibzmq: true,
     peerRevision: 2,
     scheme: "lz4+tcp",
   })
