@@ -62,6 +62,7 @@ export function withMechanism(
  * with a bridge, it reads what libzmq's peers do not.
  */
 export function notLibzmq(bytes: Uint8Array, start: number): Uint8Array {
+  if (start === 0 && !mayGreet(bytes)) return bytes // it is refused as it is
   const at = (index: number) => Math.max(0, index - start)
   return new Uint8Array(bytes).fill(0, at(1), at(SIGNATURE_BYTES - 1))
 }

@@ -9,6 +9,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest"
 import { payload } from "../../../bench/payloads.mjs"
 import { Bridge } from "../../../src/bridge/bridge.js"
 import { checkLz4Options } from "../../../src/codec/options.js"
+import { notLibzmq } from "../../../src/zmtp/greeting.js"
 import { type CommandResult, main, runCommand } from "../../support/command.js"
 import { directoryOfTests } from "../../support/directory-of-tests.js"
 import { sha256 } from "../../support/hash.js"
@@ -29,7 +30,7 @@ const run = (...args: string[]): Promise<CommandResult> =>
 const LZ4 = "lz4+tcp://127.0.0.1:0"
 const PLAIN = "tcp://127.0.0.1:0"
 
-const hello = verbatim(handshake("PUSH"))
+const hello = verbatim(notLibzmq(handshake("PUSH"), 0))
 const text = payload("lorem", 3000)
 const noise = payload("random", 3000)
 const conversation: Item[] = [

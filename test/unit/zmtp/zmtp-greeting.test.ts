@@ -4,6 +4,7 @@ import {
   GREETING_BYTES,
   isOld,
   mayGreet,
+  notLibzmq,
   readGreeting,
   SIGNATURE_BYTES,
   writeGreeting,
@@ -38,17 +39,18 @@ describe("a greeting that is written", () => {
 
   test("can be read again", () => {
     expect(readGreeting(writeGreeting("PLAIN"))).toEqual({
-      ...{ major: 3, minor: 1, mechanism: "PLAIN", asServer: false },
+      ...{ major: 3, minor: 1, mechanism: "PLAIN", asServer: false, isLibzmq: true },
     })
   })
 })
 
 describe("a greeting that is read", () => {
-  const plain = { major: 3, minor: 1, mechanism: "NULL", asServer: false }
-  const old = { minor: 0, mechanism: "", asServer: false }
+  const plain = { major: 3, minor: 1, mechanism: "NULL", asServer: false, isLibzmq: false }
+  const old = { minor: 0, mechanism: "", asServer: false, isLibzmq: false }
   test.each<[what: string, changes: Record<number, number | string>, read: object]>([
     ["as it should be", {}, plain],
-    ["padding that is not zero", { 1: "padding." }, plain],
+    ["padding that is not zero", { 1: "padding." }, { ...plain, isLibzmq: true }],
+    ["libzmq's, with no routing id", { 8: 1 }, { ...plain, isLibzmq: true }],
     ["ZMTP 3.0", { 11: 0 }, { ...plain, minor: 0 }],
     ["a version to come", { 10: 4, 11: 2 }, { ...plain, major: 4, minor: 2 }],
     ["another mechanism", { 12: "CURVE" }, { ...plain, mechanism: "CURVE" }],
@@ -67,6 +69,14 @@ describe("a greeting that is read", () => {
     ["ZMTP 2", { 10: 1, 12: "CURVE", 32: 1 }, { ...old, major: 2 }],
   ])("has the values of its fields: %s", (_, changes, read) => {
     expect(readGreeting(greeting(changes))).toEqual(read)
+  })
+
+  test("that a bridge passes on is not libzmq's, however it is cut", () => {
+    const whole = greeting({ 1: "padding.", 33: "filler" })
+    for (let cut = 0; cut <= 64; cut++) {
+      const pieces = [notLibzmq(whole.subarray(0, cut), 0), notLibzmq(whole.subarray(cut), cut)]
+      expect(Buffer.concat(pieces)).toEqual(Buffer.from(greeting({ 33: "filler" })))
+    }
   })
 
   test.each([
