@@ -1,4 +1,4 @@
-import { noAddresses, outOfMemory, wasmError } from "./errors.js"
+import { noAddresses, outOfMemory, wasmError, withCode } from "./errors.js"
 import type { Pointer } from "./instance.js"
 
 /** The exports that all modules of the package have. */
@@ -16,15 +16,17 @@ export class ModuleMemory<Exports extends MemoryExports> {
 
   /** @param own an export by which the module is recognised. */
   constructor(module: WebAssembly.Module, own: keyof Exports) {
+    const isOurs = WebAssembly.Module.exports(module).some(({ name }) => name === own)
+    if (!isOurs) throw foreign(`no ${String(own)}`)
     // Growth needs no notification: a stale view has length 0.
     const imports = { env: { emscripten_notify_memory_growth: () => {} } }
     try {
-      if (!WebAssembly.Module.exports(module).some(({ name }) => name === own))
-        throw wasmError(`no ${String(own)}`)
       this.exports = new WebAssembly.Instance(module, imports).exports as unknown as Exports
     } catch (error) {
       if (error instanceof RangeError) throw noAddresses()
-      throw wasmError(`this module is not zeromq-lz4's: ${(error as Error).message}`, error)
+      if (error instanceof WebAssembly.LinkError) throw foreign(error.message, error)
+      // In WebKit, the page's Content Security Policy is only asked here.
+      throw withCode(error as Error, "ERR_LZ4_WASM")
     }
     this.exports._initialize()
   }
@@ -67,3 +69,6 @@ export class ModuleMemory<Exports extends MemoryExports> {
     this.#fields = new DataView(buffer)
   }
 }
+
+const foreign = (why: string, cause?: unknown): TypeError =>
+  wasmError(`this module is not zeromq-lz4's: ${why}`, cause)

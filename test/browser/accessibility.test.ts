@@ -7,8 +7,8 @@ import { conversation, framesOf, pcapFile } from "../support/capture-files.js"
 import { root, temporaryDirectory } from "../support/packed.js"
 import { handshake, message } from "../support/zmtp.js"
 import { accessibilityMistakes } from "./accessibility.js"
+import { launchChromium } from "./engines.js"
 import { Inspector } from "./inspector-page.js"
-import { launch } from "./site.js"
 
 const sample = join(root, "src/inspector/sample.pcap")
 const directory = temporaryDirectory()
@@ -17,7 +17,7 @@ const inDirectory = (name: string) => join(directory.path, name)
 let browser: Browser
 let inspector: Inspector
 beforeAll(async () => {
-  browser = await launch()
+  browser = await launchChromium()
 })
 afterEach(() => inspector.close())
 afterAll(async () => {

@@ -4,7 +4,7 @@ import { basename } from "node:path"
 import { pathToFileURL } from "node:url"
 import type { Browser, Page } from "playwright-core"
 import { root } from "../support/packed.js"
-import { WAIT_MS } from "./site.js"
+import { WAIT_MS } from "./engines.js"
 
 export const pageFile = `${root}dist/inspector.html`
 

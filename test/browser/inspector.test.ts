@@ -14,9 +14,9 @@ import { conversation, framesOf, pcapFile } from "../support/capture-files.js"
 import { root, temporaryDirectory } from "../support/packed.js"
 import { concat, dictionaryPart } from "../support/wire.js"
 import { COMMAND, frame, greeting, handshake, message } from "../support/zmtp.js"
+import { launchChromium } from "./engines.js"
 import { bytesOfDump, Inspector, type InspectorOptions, pageFile } from "./inspector-page.js"
 import { writeCapture, writeLogCapture } from "./large-captures.js"
-import { launch } from "./site.js"
 
 const sample = join(root, "src/inspector/sample.pcap")
 const directory = temporaryDirectory()
@@ -26,7 +26,7 @@ const ascii = (text: string) => new TextEncoder().encode(text)
 let browser: Browser
 let inspector: Inspector
 beforeAll(async () => {
-  browser = await launch()
+  browser = await launchChromium()
 })
 afterAll(async () => {
   await browser?.close()

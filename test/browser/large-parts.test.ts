@@ -1,19 +1,19 @@
 /** Parts up to the limits of a browser: a correct result, or an explanatory error. */
-import type { Browser } from "playwright-core"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { temporaryDirectory } from "../support/packed.js"
 import { buildSite, prepareProject } from "./bundles.js"
-import { launch, type Site, serve } from "./site.js"
+import { type Engine, inChromium, launchChromium } from "./engines.js"
+import { type Site, serve } from "./site.js"
 
 const MIB = 2 ** 20
 const GIB = 2 ** 30
 
 const project = temporaryDirectory()
-let browser: Browser
+let browser: Engine
 let site: Site
 beforeAll(async () => {
   prepareProject(project.path)
-  browser = await launch()
+  browser = inChromium(await launchChromium())
   site = await serve(browser, await buildSite(project.path, "a plain script"))
 })
 afterAll(async () => {

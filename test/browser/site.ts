@@ -1,18 +1,15 @@
-/** Serves a directory to Chromium and reads the results in its page. */
-import { accessSync, constants, readFileSync } from "node:fs"
+/** Serves a directory to a browser and reads the results in its page. */
+import { readFileSync } from "node:fs"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
-import { delimiter, extname, join, normalize } from "node:path"
-import { type Browser, chromium } from "playwright-core"
+import { extname, join, normalize } from "node:path"
+import { type Engine, until } from "./engines.js"
 
 const types: Record<string, string> = {
   ".html": "text/html; charset=utf-8",
   ".js": "text/javascript; charset=utf-8",
   ".wasm": "application/wasm",
 }
-
-/** Limit of each wait for the browser, which only ends tests that hang. */
-export const WAIT_MS = 240_000
 
 /** The minimum content security policy according to docs/codec.md. */
 export const POLICY = "script-src 'self' 'wasm-unsafe-eval'"
@@ -36,7 +33,7 @@ export interface Site {
 }
 
 /** @param policy value of the Content-Security-Policy header */
-export async function serve(browser: Browser, directory: string, policy = POLICY): Promise<Site> {
+export async function serve(engine: Engine, directory: string, policy = POLICY): Promise<Site> {
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? "/", "http://localhost")
     const file = join(directory, normalize(pathname === "/" ? "/index.html" : pathname))
@@ -54,16 +51,10 @@ export async function serve(browser: Browser, directory: string, policy = POLICY
 
   return {
     async open(query) {
-      const page = await browser.newPage()
+      const page = await engine.open(`http://127.0.0.1:${port}/?${query}`)
       try {
-        const failure = new Promise<never>((_, reject) => {
-          page.on("crash", () => reject(new Error("the page crashed")))
-          page.on("pageerror", reject)
-        })
-        const result = page
-          .goto(`http://127.0.0.1:${port}/?${query}`, { timeout: WAIT_MS })
-          .then(() => page.locator("#result:not(:empty)").textContent({ timeout: WAIT_MS }))
-        return JSON.parse((await Promise.race([result, failure])) ?? "") as Result
+        const result = await until<string>(page, "document.querySelector('#result').textContent")
+        return JSON.parse(result) as Result
       } finally {
         await page.close()
       }
@@ -73,27 +64,4 @@ export async function serve(browser: Browser, directory: string, policy = POLICY
       await new Promise((resolve) => server.close(resolve))
     },
   }
-}
-
-export function launch(): Promise<Browser> {
-  return chromium.launch({
-    executablePath: chromiumPath(),
-    timeout: WAIT_MS,
-    // Gate machines run as root, and /dev/shm is small in containers.
-    args: ["--no-sandbox", "--disable-dev-shm-usage"],
-  })
-}
-
-function chromiumPath(): string {
-  for (const name of ["chromium", "chromium-browser", "google-chrome"])
-    for (const directory of (process.env.PATH ?? "").split(delimiter)) {
-      const path = join(directory, name)
-      try {
-        accessSync(path, constants.X_OK)
-        return path
-      } catch {
-        // The next one.
-      }
-    }
-  throw new Error("Chromium is not on PATH: apt-get install chromium")
 }

@@ -5,9 +5,9 @@ import type { Browser } from "playwright-core"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { useInspector, watchTurns } from "../../scripts/lib/inspector-turns.mjs"
 import { writeLargeCapture } from "../../scripts/lib/large-capture.mjs"
+import { launchChromium } from "../browser/engines.js"
 import { Inspector } from "../browser/inspector-page.js"
 import { writeCapture, writeLogCapture } from "../browser/large-captures.js"
-import { launch } from "../browser/site.js"
 import { expectAtMost } from "../support/measured.js"
 import { temporaryDirectory } from "../support/packed.js"
 
@@ -15,7 +15,7 @@ const MIB = 2 ** 20
 
 let browser: Browser
 beforeAll(async () => {
-  browser = await launch()
+  browser = await launchChromium()
 })
 afterAll(() => browser?.close())
 
