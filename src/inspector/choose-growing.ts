@@ -6,18 +6,13 @@ declare global {
   }
 }
 
-/**
- * Returns the file that the user chooses; undefined if none.
- *
- * @throws Error with a message for the user if the browser has no such files.
- */
+/** Whether this browser lets a page read a file again while it grows. */
+export const canFollow: boolean = window.showOpenFilePicker !== undefined
+
+/** Returns the file that the user chooses; undefined if none. */
 export async function chooseGrowing(): Promise<FileSystemFileHandle | undefined> {
-  if (!window.showOpenFilePicker)
-    throw new Error(
-      "This browser does not let a page read a file again while it grows: use zeromq-lz4 inspect --live FILE.",
-    )
   try {
-    return (await window.showOpenFilePicker())[0]
+    return (await window.showOpenFilePicker!())[0]
   } catch (error) {
     if ((error as Error).name === "AbortError") return undefined
     throw error

@@ -1,5 +1,6 @@
 /** The page's side of the worker. */
-import type { Call, Calls, Reply, Request, State } from "./protocol.js"
+import { shareFile } from "./page-file.js"
+import type { Call, Calls, Followed, Reply, Request, State } from "./protocol.js"
 
 interface PendingCall {
   resolve(result: unknown): void
@@ -23,12 +24,31 @@ export class Client {
     this.#worker.onerror = ({ message }) => onEnd(message || "it could not be started")
   }
 
-  call<Name extends Call>(
+  call<Name extends Exclude<Call, "open">>(
     call: Name,
     ...args: Parameters<Calls[Name]>
   ): Promise<ReturnType<Calls[Name]>> {
+    return this.#call(call, args)
+  }
+
+  /** Opens a capture, whose files are shared with the worker. */
+  open(
+    capture: number,
+    files: readonly File[] | Followed,
+    ...how: [dictionary: Uint8Array | undefined, filter: string]
+  ): Promise<void> {
+    const shared = "id" in files ? files : files.map(shareFile)
+    const ports = "id" in shared ? [] : shared.map(({ port }) => port)
+    return this.#call("open", [capture, shared, ...how], ports)
+  }
+
+  #call<Name extends Call>(
+    call: Name,
+    args: Parameters<Calls[Name]>,
+    transfer: Transferable[] = [],
+  ): Promise<ReturnType<Calls[Name]>> {
     const id = this.#nextId++
-    this.#worker.postMessage({ id, call, args } satisfies Request<Name>)
+    this.#worker.postMessage({ id, call, args } satisfies Request<Name>, transfer)
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve: resolve as PendingCall["resolve"], reject })
     })

@@ -1,12 +1,10 @@
 /** The bytes received so far of a recording in progress. */
-
-/** A file of which bytes can be read again: a Blob, or one that grows. */
-export type Source = Pick<Blob, "size" | "slice">
+import type { CaptureFile, Range } from "./capture-file.js"
 
 /** Bytes that are kept in one Blob, which the browser may move to its disk. */
 const BLOCK_BYTES = 1 << 20
 
-export class GrowingFile implements Source {
+export class GrowingFile implements CaptureFile {
   readonly name: string
   readonly #blocks: Blob[] = []
   /** The bytes after the blocks. */
@@ -34,6 +32,8 @@ export class GrowingFile implements Source {
     return this.#ending
   }
 
+  async open(): Promise<void> {}
+
   append(bytes: Uint8Array): void {
     for (let at = 0; at < bytes.length; ) {
       const piece = bytes.subarray(at, at + BLOCK_BYTES - this.#tailBytes)
@@ -54,8 +54,12 @@ export class GrowingFile implements Source {
     this.#notify()
   }
 
-  slice(from = 0, to = this.size): Blob {
-    const end = Math.min(to, this.size)
+  async read(ranges: readonly Range[]): Promise<Uint8Array> {
+    const pieces = ranges.flatMap(([from, to]) => this.#pieces(from, Math.min(to, this.size)))
+    return new Uint8Array(await new Blob(pieces).arrayBuffer())
+  }
+
+  #pieces(from: number, end: number): BlobPart[] {
     const pieces: BlobPart[] = []
     for (let at = from; at < end; ) {
       const index = Math.floor(at / BLOCK_BYTES)
@@ -65,7 +69,7 @@ export class GrowingFile implements Source {
       pieces.push((block ?? this.#tail).slice(at - start, stop - start))
       at = stop
     }
-    return new Blob(pieces)
+    return pieces
   }
 
   /** Resolves with the next bytes, or at the end. */

@@ -2,9 +2,10 @@
 import type { CaptureEvent } from "../capture/events.js"
 import { CaptureFormatError } from "../capture/index.js"
 import type { ReportTable } from "../capture/reports/report.js"
+import type { CaptureFile } from "./capture-file.js"
 import { CaptureIndex } from "./capture-index.js"
 import { ContentSearch } from "./content-search.js"
-import { GrowingFile, type Source } from "./growing-file.js"
+import { GrowingFile } from "./growing-file.js"
 import { Opened } from "./opened.js"
 import type { Charts, Details, Phase, Row, Saved, Sorting, State } from "./protocol.js"
 import { Reading } from "./reading.js"
@@ -22,9 +23,7 @@ let views = 0
 
 export class Loading {
   readonly #capture: number
-  readonly #files: readonly (Blob | GrowingFile)[]
-  /** The files without gzip's compression; empty until they are read. */
-  #unpacked: readonly Source[] = []
+  readonly #files: readonly CaptureFile[]
   /** The recording in progress that is followed, if it is one. */
   readonly #growing: GrowingFile | undefined
   readonly #dictionary: Uint8Array | undefined
@@ -65,7 +64,7 @@ export class Loading {
 
   constructor(
     capture: number,
-    files: readonly (Blob | GrowingFile)[],
+    files: readonly CaptureFile[],
     dictionary: Uint8Array | undefined,
     report: (state: State) => void,
   ) {
@@ -188,7 +187,7 @@ export class Loading {
     if (view !== this.#view.number || place >= this.#view.length)
       throw new RangeError("This row is not there any more.")
     const opening = ++this.#openings
-    const opened = await Opened.read(this.#index, this.#unpacked, this.#at(place))
+    const opened = await Opened.read(this.#index, this.#files, this.#at(place))
     if (opening === this.#openings) this.#opened = opened
     return opened.details
   }
@@ -200,9 +199,7 @@ export class Loading {
   }
 
   async #read(): Promise<void> {
-    this.#unpacked = await Promise.all(
-      this.#files.map((file) => (file instanceof Blob ? unpacked(file) : file)),
-    )
+    await Promise.all(this.#files.map((file) => file.open()))
     const reading = this.#newReading()
     this.#first = reading
     try {
@@ -241,7 +238,7 @@ export class Loading {
   }
 
   #newReading(): Reading {
-    return new Reading(this.#unpacked, this.#dictionary)
+    return new Reading(this.#files, this.#dictionary)
   }
 
   #add(events: readonly CaptureEvent[]): void {
@@ -260,7 +257,7 @@ export class Loading {
   /** Returns the message without its code, which is for programs, and the file that it is about. */
   #failureOf(error: Error): string {
     const file = this.#files[error instanceof CaptureFormatError ? error.file : 0]
-    const name = file instanceof File ? `${file.name}: ` : ""
+    const name = file === this.#growing ? "" : `${file?.name}: `
     return name + String(error.message).replace(/^ERR_[A-Z_]+: /, "")
   }
 
@@ -355,7 +352,7 @@ export class Loading {
       failure: this.#failure,
       followed: this.#growing !== undefined,
       ending: this.#growing?.ending,
-      bytes: sizeOf(this.#unpacked),
+      bytes: sizeOf(this.#files),
       bytesRead: this.#first?.bytesRead ?? 0,
       milliseconds: this.#isReading ? now - this.#started : this.#milliseconds,
       rows: this.#index.rows,
@@ -382,19 +379,8 @@ export class Loading {
   }
 }
 
-const sizeOf = (files: readonly Source[]): number => files.reduce((sum, { size }) => sum + size, 0)
-
-/** Returns a file without the compression of gzip, which cannot be read from the middle. */
-async function unpacked(file: Blob): Promise<Blob> {
-  const [first, second] = new Uint8Array(await file.slice(0, 2).arrayBuffer())
-  if (first !== 0x1f || second !== 0x8b) return file
-  const plain = file.stream().pipeThrough(new DecompressionStream("gzip"))
-  try {
-    return await new Response(plain).blob()
-  } catch {
-    throw new Error("the gzip data is damaged, cut off, or followed by something else")
-  }
-}
+const sizeOf = (files: readonly CaptureFile[]): number =>
+  files.reduce((sum, { size }) => sum + size, 0)
 
 const sleep = (milliseconds: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, milliseconds))

@@ -3,7 +3,7 @@ import workerSource from "inspector-worker"
 import { filterHelp } from "../capture/filter/filter.js"
 import { refusedText, unreadText } from "../capture/summary.js"
 import { DICTIONARY_MAX_BYTES } from "../codec/wire.js"
-import { chooseGrowing } from "./choose-growing.js"
+import { canFollow, chooseGrowing } from "./choose-growing.js"
 import { Client } from "./client.js"
 import { ConnectionList } from "./connections.js"
 import { DetailPane, type Look } from "./details.js"
@@ -68,7 +68,7 @@ function open(capture: readonly File[] | Followed): void {
   setText(byId("name"), nameOf(files))
   setTitle(`${nameOf(files)} – zeromq-lz4 inspector`)
   document.body.dataset.phase = "id" in capture ? "live" : "reading"
-  void client.call("open", ++captures, capture, dictionary?.bytes, filterBox.value)
+  void client.open(++captures, capture, dictionary?.bytes, filterBox.value)
   table.focus()
 }
 
@@ -220,10 +220,16 @@ async function saveRows(form: Saved, extension: string): Promise<void> {
 }
 
 async function copyRows(): Promise<void> {
-  const content = await client.call("save", "json")
-  if (content.size > COPY_MAX_BYTES)
-    throw new Error(`These rows have ${bytes(content.size)} as JSON, too much to copy: save them.`)
-  await navigator.clipboard.writeText(await content.text())
+  const content = client.call("save", "json").then((content) => {
+    if (content.size > COPY_MAX_BYTES)
+      throw new Error(
+        `These rows have ${bytes(content.size)} as JSON, too much to copy: save them.`,
+      )
+    return content.slice(0, content.size, "text/plain")
+  })
+  // Before the rows are there: WebKit only lets a page write in the click itself.
+  const written = navigator.clipboard.write([new ClipboardItem({ "text/plain": content })])
+  await Promise.all([content, written])
 }
 
 /** Does what a button says, and shows what goes wrong. */
@@ -312,7 +318,8 @@ listenForDrops(document.body, open)
 /** Counts the recordings in progress that were opened. */
 let recordings = 0
 
-for (const button of document.querySelectorAll(".follow"))
+for (const button of document.querySelectorAll<HTMLButtonElement>(".follow")) {
+  button.hidden = !canFollow
   button.addEventListener("click", async () => {
     setText(byId("follow-mistake"), "")
     try {
@@ -322,6 +329,7 @@ for (const button of document.querySelectorAll(".follow"))
       setText(byId("follow-mistake"), (error as Error).message)
     }
   })
+}
 
 const dictionaryInput = byId<HTMLInputElement>("dictionary")
 dictionaryInput.addEventListener("change", () => {

@@ -4,8 +4,9 @@ import type { CaptureConnection, CapturePart } from "../capture/events.js"
 import { decodeFrames, placeOf } from "../capture/index.js"
 import { MESSAGE_MAX_BYTES } from "../capture/message-limit.js"
 import { contentOf } from "../capture/streams/messages.js"
+import { concat } from "../codec/arrays.js"
+import type { CaptureFile, Range } from "./capture-file.js"
 import type { CaptureIndex } from "./capture-index.js"
-import type { Source } from "./growing-file.js"
 import { indentJson } from "./json.js"
 import type { Bytes, Details, PartDetails, Row } from "./protocol.js"
 import { MAX_JSON_BYTES, readsAs } from "./readable.js"
@@ -30,7 +31,11 @@ export class Opened {
     this.details = { ...details, parts: shown }
   }
 
-  static async read(index: CaptureIndex, files: readonly Source[], row: number): Promise<Opened> {
+  static async read(
+    index: CaptureIndex,
+    files: readonly CaptureFile[],
+    row: number,
+  ): Promise<Opened> {
     const connection = index.connection(index.connectionId(row))
     const ranges = index.ranges(row)
     const details: Details = {
@@ -121,13 +126,17 @@ function partOf({ kind, plain, wire, error }: Partial<CapturePart>): Part {
 }
 
 /** Returns ranges of the files, joined. */
-async function bytesOf(files: readonly Source[], ranges: readonly number[]): Promise<Uint8Array> {
-  const runs: Blob[] = []
+async function bytesOf(
+  files: readonly CaptureFile[],
+  ranges: readonly number[],
+): Promise<Uint8Array> {
+  const runs: { file: number; ranges: Range[] }[] = []
   for (let i = 0; i < ranges.length; i += 2) {
     const { file, offset } = placeOf(ranges[i]!)
-    runs.push(files[file]!.slice(offset, offset + ranges[i + 1]!))
+    if (runs.at(-1)?.file !== file) runs.push({ file, ranges: [] })
+    runs.at(-1)!.ranges.push([offset, offset + ranges[i + 1]!])
   }
-  return new Uint8Array(await new Blob(runs).arrayBuffer())
+  return concat(await Promise.all(runs.map(({ file, ranges }) => files[file]!.read(ranges))))
 }
 
 const decode = (bytes: Uint8Array | undefined): string => new TextDecoder().decode(bytes)

@@ -4,6 +4,7 @@ import type { CaptureError, PartKind, Side } from "../capture/events.js"
 import type { ReportTable } from "../capture/reports/report.js"
 import type { ColumnName } from "../capture/rows.js"
 import type { ConnectionSummary, SideSummary } from "../capture/summary.js"
+import type { SharedFile } from "./page-file.js"
 
 export type RowKind =
   | "message"
@@ -193,7 +194,7 @@ export type Bytes = "plain" | "wire"
 export interface Calls {
   open(
     capture: number,
-    files: readonly Blob[] | Followed,
+    files: readonly SharedFile[] | Followed,
     dictionary: Uint8Array | undefined,
     filter: string,
   ): void

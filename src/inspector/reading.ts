@@ -3,14 +3,14 @@
 import type { CaptureEvent } from "../capture/events.js"
 import { CaptureReader } from "../capture/index.js"
 import { MESSAGE_MAX_BYTES } from "../capture/message-limit.js"
+import type { CaptureFile } from "./capture-file.js"
 import { Column } from "./columns.js"
-import type { Source } from "./growing-file.js"
 
 /** Bytes to read and decode at once: LZ4 expands them up to 255 times. */
 const STEP_BYTES = 256 << 10
 
 export class Reading {
-  readonly #files: readonly Source[]
+  readonly #files: readonly CaptureFile[]
   /** How far each file was read, in bytes. */
   readonly #places: number[]
   readonly #reader: CaptureReader
@@ -22,7 +22,7 @@ export class Reading {
   /** Whether the last step failed. */
   failed = false
 
-  constructor(files: readonly Source[], dictionary: Uint8Array | undefined) {
+  constructor(files: readonly CaptureFile[], dictionary: Uint8Array | undefined) {
     this.#files = files
     this.#places = files.map(() => 0)
     const options = { maxMessageSize: MESSAGE_MAX_BYTES, dictionary }
@@ -83,9 +83,9 @@ export class Reading {
     }
   }
 
-  async #read(file: number, maxBytes: number): Promise<Uint8Array> {
+  #read(file: number, maxBytes: number): Promise<Uint8Array> {
     const at = this.#places[file]!
-    return new Uint8Array(await this.#files[file]!.slice(at, at + maxBytes).arrayBuffer())
+    return this.#files[file]!.read([[at, at + maxBytes]])
   }
 
   close(): void {

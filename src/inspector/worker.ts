@@ -3,9 +3,12 @@ import { decodeText } from "./decode-text.js"
 import { follow } from "./follow.js"
 import type { GrowingFile } from "./growing-file.js"
 import { Loading } from "./loading.js"
+import { PageFile } from "./page-file.js"
 import type { Calls, Followed, Reply, Request, State } from "./protocol.js"
 
 let loading: Loading | undefined
+/** The files that were chosen; none if a recording is followed. */
+let chosen: readonly PageFile[] = []
 let followed: { id: number; file: GrowingFile } | undefined
 
 const current = (): Loading => {
@@ -16,9 +19,11 @@ const current = (): Loading => {
 const calls: { [Name in keyof Calls]: (...args: Parameters<Calls[Name]>) => unknown } = {
   open(capture, files, dictionary, filter) {
     loading?.close()
-    const sources = "id" in files ? [fileOf(files)] : files
+    for (const file of chosen) file.close()
+    chosen = "id" in files ? [] : files.map((file) => new PageFile(file))
     if (!("id" in files)) endFollowed()
-    loading = new Loading(capture, sources, dictionary, (state: State) => reply({ state }))
+    const captured = "id" in files ? [fileOf(files)] : chosen
+    loading = new Loading(capture, captured, dictionary, (state: State) => reply({ state }))
     loading.filter(filter)
     void loading.run()
   },

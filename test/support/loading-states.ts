@@ -1,14 +1,16 @@
 /** Captures that the inspector's page loads. */
 
-import type { GrowingFile } from "../../src/inspector/growing-file.js"
+import { GrowingFile } from "../../src/inspector/growing-file.js"
 import { Loading } from "../../src/inspector/loading.js"
+import { PageFile, shareFile } from "../../src/inspector/page-file.js"
 import type { State } from "../../src/inspector/protocol.js"
 
 /** Loads a capture. `until` returns the next state that satisfies a condition. */
-export function loadingOf(file: Blob | GrowingFile) {
+export function loadingOf(file: File | GrowingFile) {
   let state: State | undefined
   let check = () => {}
-  const loading = new Loading(1, [file], undefined, (newest) => {
+  const captured = file instanceof GrowingFile ? file : new PageFile(shareFile(file))
+  const loading = new Loading(1, [captured], undefined, (newest) => {
     state = newest
     check()
   })

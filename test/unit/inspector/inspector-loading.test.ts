@@ -19,8 +19,8 @@ const said: Said = [
 
 /** Returns a capture to load, and the next of its states that satisfies a condition. */
 function open() {
-  const file = new Blob([pcapFile(framesOf(conversation(said))) as Uint8Array<ArrayBuffer>])
-  return loadingOf(file)
+  const capture = pcapFile(framesOf(conversation(said))) as Uint8Array<ArrayBuffer>
+  return loadingOf(new File([capture], "x.pcap"))
 }
 
 test("rows are saved when all are found, and dictionaries are no bodies", async () => {
