@@ -5,6 +5,7 @@ import { readArgs } from "./lib/args.mjs"
 import { filesIn } from "./lib/files.mjs"
 import { matrixDirectory } from "./lib/interop.mjs"
 import { root } from "./lib/paths.mjs"
+import { pinnedVersions } from "./lib/python.mjs"
 import { fail } from "./lib/run.mjs"
 
 const DOCUMENT = "docs/differences.md"
@@ -12,7 +13,8 @@ const DOCUMENT = "docs/differences.md"
 const { check } = readArgs(
   `usage: node scripts/interop-matrix.mjs [--check]
 
-Writes into ${DOCUMENT} the forms that the last run of the interop tests saw on the wire.
+Writes into ${DOCUMENT} the forms that the last run of the interop tests saw on the wire. The row of
+the pyomq that goes with another Python stays as it is.
   --check   write nothing; fail if it differs`,
   { check: { type: "boolean" } },
 )
@@ -31,6 +33,10 @@ const rows = filesIn(matrixDirectory, ".json").map((file) => JSON.parse(readFile
 const [first] = rows
 if (!first) fail("there are no results of the interop tests: npm run test:interop")
 
+const path = join(root, DOCUMENT)
+const text = readFileSync(path, "utf8")
+if (!MARKED.test(text)) fail(`${DOCUMENT} has no <!-- interop:matrix --> to fill`)
+
 const BOTH = ["ours", "theirs"]
 // No test can start this peer; test/recorded/ has some of its traffic.
 rows.push({
@@ -41,17 +47,25 @@ rows.push({
   },
 })
 
+/** @param {typeof rows[number]} row */
+const line = ({ peer, forms }) =>
+  row([peer, ...Object.keys(first.forms).map((form) => cell(forms[form] ?? []))])
+
+/** Returns the row that the document has for a peer. @param {string} peer */
+const earlier = (peer) => text.split("\n").filter((line) => line.startsWith(`| ${peer} |`))
+
 const table = [
   row(["peer", ...Object.keys(first.forms)]),
   row(["---", ...Object.keys(first.forms).map(() => "---")]),
-  ...rows.map(({ peer, forms }) =>
-    row([peer, ...Object.keys(first.forms).map((form) => cell(forms[form] ?? []))]),
+  ...rows.flatMap((tested) =>
+    tested.peer.startsWith("pyomq ")
+      ? pinnedVersions("pyomq")
+          .map((version) => `pyomq ${version}`)
+          .flatMap((peer) => (peer === tested.peer ? line(tested) : earlier(peer)))
+      : line(tested),
   ),
 ].join("\n")
 
-const path = join(root, DOCUMENT)
-const text = readFileSync(path, "utf8")
-if (!MARKED.test(text)) fail(`${DOCUMENT} has no <!-- interop:matrix --> to fill`)
 const filled = text.replace(MARKED, (_, begin, end) => `${begin}${table}\n${end}`)
 if (filled === text) console.log(`${DOCUMENT} has the matrix of the interop tests`)
 else if (check)

@@ -1,10 +1,11 @@
 /** The Rust peer, which is built once for tests and once for benchmarks. */
+import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { changed, lastChanged, onPath } from "./files.mjs"
 import { build, root } from "./paths.mjs"
 import { commandLine, fail, run } from "./run.mjs"
 
-export const sources = join(root, "test/interop/rust-peer")
+const sources = join(root, "test/interop/rust-peer")
 const target = join(build, "rust-peer")
 /** @typedef {"tests" | "release"} Profile */
 
@@ -18,4 +19,10 @@ export function buildRustPeer(profile) {
   const args = ["build", "--profile", profile, ...examples, "--locked", "--quiet"]
   console.log(commandLine("cargo", args))
   run("cargo", args, { cwd: sources, env: { ...process.env, CARGO_TARGET_DIR: target } })
+}
+
+/** Returns the version of a package that the peer is built with. @param {string} name */
+export function rustPackageVersion(name) {
+  const locked = readFileSync(join(sources, "Cargo.lock"), "utf8")
+  return new RegExp(`name = "${name}"\\nversion = "(.+)"`).exec(locked)?.[1]
 }

@@ -17,6 +17,7 @@ import { expectSameBytes } from "../support/same-bytes.js"
 import { eventually, use } from "../support/sockets.js"
 import { Capture } from "./capture.js"
 import { startPeer } from "./joined.js"
+import { isOlderPyomq, LARGE_IN_PYOMQ } from "./python.js"
 import { PythonPeer } from "./python-peer.js"
 import {
   askAll,
@@ -79,6 +80,9 @@ async function expectSent(
 
 const { "omq-tokio": rust, pyomq } = startPeer
 
+/** How pyomq and we, after its first arena, send small messages. */
+const smallKind = isOlderPyomq ? "LZ4B" : "LZ4A"
+
 test.each<{
   how: string
   peer: typeof rust
@@ -112,8 +116,8 @@ test.each<{
     stream: small,
     ours: { autoDictionary: true },
     theirs: { options: { compression_auto_train: 1 } },
-    kinds: ["LZ4B", "LZ4D", "plain"],
-    theirKinds: ["LZ4B", "LZ4D", "plain"],
+    kinds: [smallKind, "LZ4D", "plain"],
+    theirKinds: [smallKind, "LZ4D", "plain"],
   },
   {
     how: "omq-tokio, with arenas and a dictionary",
@@ -177,7 +181,11 @@ test.each<{
 )
 
 test("decodes a part of over 1 GiB that pyomq accepts", async () => {
-  await using peer = await pyomq({ type: "PULL", bind: "lz4+tcp://127.0.0.1:0" })
+  await using peer = await pyomq({
+    type: "PULL",
+    bind: "lz4+tcp://127.0.0.1:0",
+    options: LARGE_IN_PYOMQ,
+  })
   await using capture = await Capture.start(portOf(peer.endpoint))
   const push = use(new zmq.Push())
   push.connect(peer.endpoint)

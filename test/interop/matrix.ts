@@ -2,10 +2,12 @@
  * The forms of the format seen on the wire, by peer. Test files write theirs to
  * build/interop-matrix, from which scripts/interop-matrix.mjs generates the table of docs/differences.md.
  */
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 
 import { matrixDirectory } from "../../scripts/lib/interop.mjs"
+import { installedVersion } from "../../scripts/lib/python.mjs"
+import { rustPackageVersion } from "../../scripts/lib/rust.mjs"
 import { isOnceMore } from "../support/transports.js"
 import { FORMS, type Form, type Sent } from "./tap.js"
 
@@ -13,8 +15,8 @@ import { FORMS, type Form, type Sent } from "./tap.js"
 export type Side = "ours" | "theirs"
 
 const VERSIONS = {
-  "omq-tokio": { file: "rust-peer/Cargo.lock", pattern: /name = "omq-tokio"\nversion = "(.*)"/ },
-  pyomq: { file: "requirements.txt", pattern: /^pyomq==(.*)$/m },
+  "omq-tokio": rustPackageVersion("omq-tokio"),
+  pyomq: installedVersion("pyomq"),
 }
 export type PeerName = keyof typeof VERSIONS
 
@@ -27,10 +29,8 @@ export function record(peer: PeerName, from: Side, sent: Sent): void {
   seen.set(peer, forms)
   for (const form of sent.forms) forms.get(form)?.add(from)
 
-  const { file, pattern } = VERSIONS[peer]
-  const pins = readFileSync(new URL(file, import.meta.url), "utf8")
   const row = {
-    peer: `${peer} ${pattern.exec(pins)?.[1]}`,
+    peer: `${peer} ${VERSIONS[peer]}`,
     forms: Object.fromEntries([...forms].map(([form, sides]) => [form, [...sides].sort()])),
   }
   mkdirSync(matrixDirectory, { recursive: true })

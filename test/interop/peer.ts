@@ -14,6 +14,8 @@ export interface Setup {
   options?: Record<string, string | number | boolean>
   dictionary?: Uint8Array
   subscribe?: readonly string[]
+  /** Variables of its process, besides ours. */
+  environment?: Record<string, string>
 }
 
 export type Command =
@@ -42,15 +44,24 @@ export class Peer implements AsyncDisposable {
   #endpoint = ""
 
   /** Runs `command` with the set-up as its last argument. */
-  static async start(command: readonly string[], { dictionary, ...setup }: Setup): Promise<Peer> {
+  static async start(
+    command: readonly string[],
+    { dictionary, environment, ...setup }: Setup,
+  ): Promise<Peer> {
     const hex = dictionary && { dictionary: Buffer.from(dictionary).toString("hex") }
-    const peer = new Peer([...command, JSON.stringify({ ...setup, ...hex })])
+    const peer = new Peer([...command, JSON.stringify({ ...setup, ...hex })], environment)
     peer.#endpoint = (await peer.#answer()).endpoint
     return peer
   }
 
-  private constructor([program = "", ...args]: readonly string[]) {
-    this.#child = spawn(program, args, { stdio: ["pipe", "pipe", "pipe"] })
+  private constructor(
+    [program = "", ...args]: readonly string[],
+    environment?: Record<string, string>,
+  ) {
+    this.#child = spawn(program, args, {
+      env: { ...process.env, ...environment },
+      stdio: ["pipe", "pipe", "pipe"],
+    })
     this.#closed = once(this.#child, "close")
     this.#child.stderr.setEncoding("utf8").on("data", (text) => {
       this.#errors += text

@@ -1,4 +1,4 @@
-/** Optional forms with pyomq, an older omq-tokio without arenas. */
+/** Optional forms with pyomq. Its older version has no arenas. */
 import { once } from "node:events"
 import { expect, test } from "vitest"
 import * as zmq from "zeromq-lz4"
@@ -8,8 +8,9 @@ import { use } from "../support/sockets.js"
 import { Joined } from "./joined.js"
 import type { Side } from "./matrix.js"
 import { hex } from "./pairings.js"
+import { isOlderPyomq, LARGE_IN_PYOMQ } from "./python.js"
 import { PythonPeer } from "./python-peer.js"
-import { OVER_A_GIBIBYTE, receiveAll, type Stream, sendAll } from "./stream.js"
+import { duplexAll, OVER_A_GIBIBYTE, receiveAll, type Stream, sendAll } from "./stream.js"
 import type { Form } from "./tap.js"
 
 const dictionary = vectorDictionary()
@@ -19,6 +20,9 @@ const small: Stream = {
   most: 250,
   large: [65_536, 2 << 20],
 }
+
+/** What it sends small messages in, besides the other forms. */
+const inArenas: Form[] = isOlderPyomq ? [] : ["LZ4A"]
 
 interface Case {
   how: string
@@ -33,21 +37,21 @@ test.each<Case & { theirs: object }>([
     how: "with default options",
     binds: "ours",
     theirs: {},
-    forms: ["plain", "LZ4B"],
+    forms: ["plain", "LZ4B", ...inArenas],
     stream: small,
   },
   {
     how: "with OMQ_COMPRESSION_DICT",
     binds: "theirs",
     theirs: { dictionary },
-    forms: ["plain", "LZ4B", "given LZ4D"],
+    forms: ["plain", "LZ4B", "given LZ4D", ...inArenas],
     stream: small,
   },
   {
     how: "with OMQ_COMPRESSION_AUTO_TRAIN",
     binds: "ours",
     theirs: { options: { compression_auto_train: 1 } },
-    forms: ["plain", "LZ4B", "trained LZ4D"],
+    forms: ["plain", "LZ4B", "trained LZ4D", ...inArenas],
     stream: small,
   },
   { how: "in several blocks", binds: "ours", theirs: {}, forms: ["LZ4M"], stream: OVER_A_GIBIBYTE },
@@ -103,6 +107,17 @@ test.each<Case & { ours: zmq.EndpointOptions }>([
     forms: ["plain", "LZ4B", "trained LZ4D"],
     stream: small,
   },
+  ...(isOlderPyomq
+    ? []
+    : [
+        {
+          how: "with arenas",
+          binds: "theirs" as const,
+          ours: { arenas: true, acceleration: 1 },
+          forms: ["plain", "LZ4B", "LZ4A"] satisfies Form[],
+          stream: small,
+        },
+      ]),
   { how: "in several blocks", binds: "theirs", ours: {}, forms: ["LZ4M"], stream: OVER_A_GIBIBYTE },
 ])("their PULL receives from PUSH $how; $binds binds", async (session) => {
   const { binds, ours, forms, stream } = session
@@ -111,7 +126,7 @@ test.each<Case & { ours: zmq.EndpointOptions }>([
     with: "pyomq",
     binds,
     ours,
-    theirs: { type: "PULL" },
+    theirs: { type: "PULL", options: LARGE_IN_PYOMQ },
   })
   const [sent, received] = await Promise.all([
     sendAll(stream, (parts) => push.send([...parts])),
@@ -123,30 +138,61 @@ test.each<Case & { ours: zmq.EndpointOptions }>([
 
 const REFUSED = "for an arena"
 
-test("a peer without arenas disconnects at one, and the next connection works", async () => {
-  await using peer = await PythonPeer.start({
-    module: "pyomq",
-    type: "PULL",
-    bind: "lz4+tcp://127.0.0.1:0",
-  })
-  const errors: Error[] = []
-  const refused = use(new zmq.Push())
-  refused.lz4.on("protocolError", ({ error }) => errors.push(error))
-  // On a busy machine the adaptive level may compress nothing, and then there are no arenas.
-  refused.connect(peer.endpoint, { arenas: true, acceleration: 1 })
-  const disconnected = once(refused.lz4, "disconnect")
-  // The first messages are sent alone, and arrive.
-  await Promise.all(Array.from({ length: 100 }, () => refused.send(REFUSED)))
-  await disconnected
-  refused.close()
-  expect(errors).toEqual([])
+if (isOlderPyomq)
+  test("a peer without arenas disconnects at one, and the next connection works", async () => {
+    await using peer = await PythonPeer.start({
+      module: "pyomq",
+      type: "PULL",
+      bind: "lz4+tcp://127.0.0.1:0",
+    })
+    const errors: Error[] = []
+    const refused = use(new zmq.Push())
+    refused.lz4.on("protocolError", ({ error }) => errors.push(error))
+    // On a busy machine the adaptive level may compress nothing, and then there are no arenas.
+    refused.connect(peer.endpoint, { arenas: true, acceleration: 1 })
+    const disconnected = once(refused.lz4, "disconnect")
+    // The first messages are sent alone, and arrive.
+    await Promise.all(Array.from({ length: 100 }, () => refused.send(REFUSED)))
+    await disconnected
+    refused.close()
+    expect(errors).toEqual([])
 
-  const push = use(new zmq.Push())
-  push.connect(peer.endpoint)
-  const few = { ...small, count: 100 }
-  const [sent, received] = await Promise.all([
-    sendAll(few, (parts) => push.send([...parts])),
-    peer.do({ do: "receive", stream: few, probe: hex(REFUSED) }),
-  ])
-  expect(received).toEqual(sent)
-})
+    const push = use(new zmq.Push())
+    push.connect(peer.endpoint)
+    const few = { ...small, count: 100 }
+    const [sent, received] = await Promise.all([
+      sendAll(few, (parts) => push.send([...parts])),
+      peer.do({ do: "receive", stream: few, probe: hex(REFUSED) }),
+    ])
+    expect(received).toEqual(sent)
+  })
+else
+  test.each<Side>(["ours", "theirs"])(
+    "DEALER sends arenas to a DEALER that sends them; %s binds",
+    async (binds) => {
+      const dealer = new zmq.Dealer()
+      // On a busy machine the adaptive level may compress nothing, and then there are no arenas.
+      const ours = { acceleration: 1 }
+      await using joined = await Joined.make(dealer, {
+        with: "pyomq",
+        binds,
+        ours,
+        theirs: { type: "DEALER" },
+      })
+      // Its first arena may come after all that we send in the first round.
+      for (const name of ["a first round", "a second round"]) {
+        const stream: Stream = { name, count: 2000, most: 250 }
+        const [here, there] = await Promise.all([
+          duplexAll(
+            stream,
+            (parts) => dealer.send([...parts] as Buffer[]),
+            () => dealer.receive(),
+          ),
+          joined.peer.do({ do: "echo", stream }),
+        ])
+        expect(there).toMatchObject(here)
+      }
+      expect(joined.understood("theirs").forms).toContain("LZ4A")
+      expect(joined.understood("ours").forms).toContain("LZ4A")
+    },
+  )
