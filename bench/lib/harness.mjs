@@ -46,7 +46,8 @@ export async function benchmark({ bench, cells, options, versions }) {
   const details = runDetails(versions)
   const measurements = await measure(wanted, options.runs)
   const lines = targetLines({ [bench]: measurements })
-  console.log(`\n${terminalTables(reports[bench].tables(measurements))}\n\n${lines.join("\n")}`)
+  const tables = reports[bench].tables(measurements.map((one) => ({ ...one, versions })))
+  console.log(`\n${terminalTables(tables)}\n\n${lines.join("\n")}`)
   if (options.stored) storeResults(bench, details, measurements)
   process.exit() // even if a contestant has left something open
 }

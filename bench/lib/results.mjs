@@ -20,6 +20,7 @@ const file = new URL("../results.jsonl", import.meta.url)
  * @property {number} runs
  * @property {number[]} values  in the order of the rounds, which all implementations share
  * @property {string} unit  of the median, minimum, maximum and values
+ * @property {Record<string, string>} [versions]  in reports: of what was measured
  */
 
 /** @typedef {"codec" | "corpora" | "throughput" | "links" | "changes" | "latency" | "bursts" | "fan" | "scale" | "services" | "curve" | "threads" | "memory" | "start"} Bench */

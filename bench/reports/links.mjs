@@ -21,8 +21,12 @@ export function overBestFixed(run, cell) {
   return best === undefined ? undefined : run.ratio(`${cell}: messages`, OURS, best)
 }
 
-/** Compares the default with the alternatives. @param {Run} run @returns {import("../lib/format.mjs").Table} */
-function defaults(run) {
+/**
+ * Compares the default with the alternatives.
+ * @param {Run} run @param {string | undefined} pyomq  its version, of which there are two
+ * @returns {import("../lib/format.mjs").Table}
+ */
+function defaults(run, pyomq) {
   const shown = (/** @type {number | undefined} */ ratio) =>
     ratio === undefined ? "—" : digits(ratio)
   const rows = run.cells.map((cell) => [
@@ -31,11 +35,13 @@ function defaults(run) {
     shown(overBestFixed(run, cell)),
     ...[TCP, PYOMQ, OMQ_TOKIO].map((other) => shown(run.ratio(`${cell}: messages`, OURS, other))),
   ])
+  const named = (/** @type {string} */ other) =>
+    pyomq && other === PYOMQ ? other.replace("pyomq", `pyomq ${pyomq}`) : other
   const heads = ["", "best fixed option", "default ÷ best fixed option"]
   return {
     title: "Messages per second of the default",
     names: 2,
-    rows: [[...heads, ...[TCP, PYOMQ, OMQ_TOKIO].map((other) => `÷ ${other}`)], ...rows],
+    rows: [[...heads, ...[TCP, PYOMQ, OMQ_TOKIO].map((other) => `÷ ${named(other)}`)], ...rows],
   }
 }
 
@@ -68,7 +74,7 @@ export const links = {
   tables(measurements) {
     const run = new Run(measurements)
     return [
-      defaults(run),
+      defaults(run, measurements[0]?.versions?.pyomq),
       ...run.cells.map((cell) => ({
         title: cell,
         names: 1,
