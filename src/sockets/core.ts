@@ -20,7 +20,6 @@ export interface Core {
     /** The endpoints that were not released. */
     readonly open: Iterable<{ noticeEnds(): void; depart(departure: Departure): void }>
   }
-  optionChanged(): void
   changeHighWaterMarks(socket: Socket): void
   flush(timeoutMs: number): Promise<void>
   /** Closes the socket. Calls `ended` when its messages have been sent, or dropped after `lingerMs`. */

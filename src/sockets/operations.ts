@@ -97,6 +97,8 @@ export class Operations implements SocketTypeEvents {
 
   readable(): void {
     if (this.#receiving && this.hasIn()) this.#finishReceiving()
+    // An option set meanwhile may let it send. As in libzmq, that shows only when something else happens.
+    else if (this.#sending && !this.#sending.isBehind) this.writable()
     this.proxy?.wake()
   }
 

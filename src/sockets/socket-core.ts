@@ -45,11 +45,6 @@ export class SocketCore implements Core {
     return this.operations.isClosed
   }
 
-  optionChanged(): void {
-    // A REQ that became relaxed can send now, and so can a ROUTER that is no longer mandatory.
-    this.operations.writable()
-  }
-
   changeHighWaterMarks(socket: Socket): void {
     this.endpoints.changeHighWaterMarks(socket)
   }

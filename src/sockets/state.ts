@@ -129,7 +129,6 @@ export class SocketState {
     else if (option === OPTION.xpubVerbose) typeOptions.verbosity = value ? "allSubs" : "none"
     else if (option === OPTION.xpubVerboser)
       typeOptions.verbosity = value ? "allSubsUnsubs" : "none"
-    this.core?.optionChanged()
   }
 
   setNumber(option: number, value: number, socket: Socket): void {

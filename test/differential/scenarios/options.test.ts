@@ -339,6 +339,62 @@ scenario(
   { 1: 3, strict: { rejects: { code: "EFSM" } }, 3: 4, answer: ["answer"] },
 )
 
+for (const next of ["a reply", "a connection", "sendTimeout", "a receive()"] as const)
+  scenario(
+    `relaxed set while send() waits lets it send with the next event: ${next}`,
+    async ({ zmq, make, bind, joined, settled, sleep, observe }) => {
+      const sendTimeout = next === "sendTimeout" ? 2000 : -1
+      const [router, request] = [make(zmq.Router), make(zmq.Request, { sendTimeout })]
+      request.connect(await bind(router))
+      await request.send("1")
+      const [id] = await router.receive()
+      let sent = false
+      const sending = request.send("2").then(() => {
+        sent = true
+      })
+      if (next !== "sendTimeout") await settled()
+      request.relaxed = true
+      if (next !== "sendTimeout") await settled()
+      else await sleep(20)
+      observe("at once", [sent, request.writable])
+      if (next === "a reply") await router.send([id!, "", "answer"])
+      if (next === "a connection") {
+        request.connect(await bind(make(zmq.Router)))
+        await joined(request, 2)
+      }
+      if (next === "a receive()") {
+        await router.send([id!, "", "answer"])
+        observe("answer", await request.receive())
+      }
+      await sending
+      observe("after it", sent)
+    },
+    { "at once": [false, true], "after it": true },
+  )
+
+for (const next of ["nothing", "a message"] as const)
+  scenario(
+    `a ROUTER whose send() waits sends after mandatory was unset with the next event: ${next}`,
+    async ({ zmq, make, bind, settled, observe }) => {
+      const router = make(zmq.Router, { mandatory: true })
+      const dealer = make(zmq.Dealer)
+      const endpoint = await bind(router)
+      let sent = false
+      const sending = router.send(["nobody", "text"]).then(() => {
+        sent = true
+      })
+      router.mandatory = false
+      await settled()
+      observe("at once", sent)
+      if (next === "nothing") return
+      dealer.connect(endpoint)
+      await dealer.send("text")
+      await sending
+      observe("after it", sent)
+    },
+    next === "nothing" ? { "at once": false } : { "at once": false, "after it": true },
+  )
+
 scenario(
   "handover set after bind takes effect at once",
   async ({ zmq, make, bind, observe }) => {
