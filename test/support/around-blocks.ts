@@ -201,19 +201,14 @@ ${closing("push", "pull")}`,
     prints: ["1 tea", "send order PRODUCER to receive order CONSUMER", "true true"],
   },
   "docs/monitoring.md: Prometheus": {
-    typed: [
-      ["watch(sockets)", 'watch(sockets: Record<string, import("zeromq-lz4").Lz4Socket>)'],
-      [
-        "(Type, name, help, read)",
-        '(Type: typeof Counter | typeof Gauge, name: string, help: string, read: (stats: import("zeromq-lz4").Stats) => number)',
-      ],
-    ],
-    after: `import { register } from "prom-client"
-import { Publisher, Pull, Push } from "zeromq-lz4"
+    after: `import { Publisher, Pull, Push } from "zeromq-lz4"
 const [pull, push] = [new Pull(), new Push()]
 await pull.bind("lz4+tcp://127.0.0.1:5555")
 push.connect("lz4+tcp://127.0.0.1:5555", { level: 0 })
-watch({ orders: push, prices: new Publisher() })
+// Only the last call counts, as after a hot reload.
+watch(new Map([["before", pull]]))
+const publisher = new Publisher()
+watch(new Map([["orders", push], ["prices", publisher]]))
 for (let i = 0; i < 2; i++) {
   await push.send("x".repeat(10_000))
   await push.lz4.flush()
@@ -222,7 +217,7 @@ for (let i = 0; i < 2; i++) {
   const text = await register.metrics()
   if (i === 1) console.log(text.trimEnd())
 }
-${closing("push", "pull")}`,
+${closing("push", "pull", "publisher")}`,
     prints: [
       ...metric("counter", "sent_plain_bytes_total", "Bytes sent, before compression", "20000"),
       ...metric("counter", "sent_wire_bytes_total", "Bytes sent, after compression", /\d\d\d/),
