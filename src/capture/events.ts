@@ -85,10 +85,11 @@ export interface CapturePart {
   error: CaptureError | undefined
   /**
    * "given" if it was decompressed with a dictionary that is not in the capture, but in the options:
-   * with a wrong one, `plain` is wrong, because LZ4 has no checksum. Undefined otherwise, and in what
-   * `decodeFrames` returns.
+   * with a wrong one, `plain` is wrong, because LZ4 has no checksum. "missing" if it does not decode,
+   * probably because it needs a dictionary that is not in the capture: `connection.warning` says why.
+   * Undefined otherwise, and in what `decodeFrames` returns.
    */
-  dictionary: "given" | undefined
+  dictionary: "given" | "missing" | undefined
 }
 
 /** A message, or a dictionary: then it has one part, of the kind LZ4D. */
@@ -141,7 +142,10 @@ export interface CaptureConnection {
   transport: "lz4+tcp" | "tcp" | undefined
   /** The handshake of each side; undefined until it was read. */
   readonly handshakes: Record<Side, Handshake | undefined>
-  /** Set if one side speaks `lz4+tcp://` and the other `tcp://`: a description, and what to do. */
+  /**
+   * Set if one side speaks `lz4+tcp://` and the other `tcp://`, or if parts do not decode because a
+   * dictionary is not in the capture: a description, and what to do.
+   */
   warning: string | undefined
   /** With CURVE: the MESSAGE commands of each side so far, and their bytes. Nothing else can be read. */
   encrypted: Readonly<Record<Side, EncryptedTraffic>> | undefined

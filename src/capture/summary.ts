@@ -25,7 +25,7 @@ export interface ConnectionSummary {
   sides: Record<Side, SideSummary>
   /** The side that is the server of CURVE; undefined if neither is, as far as is known. */
   curveServer: Side | undefined
-  /** Set if one side speaks `lz4+tcp://` and the other `tcp://`. */
+  /** Set if one side speaks `lz4+tcp://` and the other `tcp://`, or a dictionary is missing. */
   warning: string | undefined
   /** How it ended; undefined if it did not. */
   ended: ConnectionEnd | undefined

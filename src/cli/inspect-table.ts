@@ -28,6 +28,8 @@ const CONTENT_MIN_COLUMNS = 16
 const PACKET_MIN_COLUMNS = 100
 /** What stands before content that may be wrong, because the capture does not have its dictionary. */
 const GIVEN = "(given dictionary) "
+/** What stands before the error of content that probably needs a dictionary that is not known. */
+const MISSING = "(missing dictionary) "
 /** Maximum width of a command's name. Known names are shorter, but a peer may send anything. */
 const NAME_MAX_COLUMNS = 20
 
@@ -87,7 +89,10 @@ function messageRow(event: MessageEvent, layout: TableLayout): string {
     String(wireBytes),
     measured && wireBytes > 0 ? ratioText(plainBytes, wireBytes) : "",
   )} `
-  if (error) return styled("red", start + errorText(error), layout)
+  if (error) {
+    const mark = parts.some(({ dictionary }) => dictionary === "missing") ? MISSING : ""
+    return styled("red", start + mark + errorText(error), layout)
+  }
   const columns = left(start, layout)
   if (!dictionary) {
     const contents = parts.map(({ plain }) => plain as Uint8Array)

@@ -6,6 +6,7 @@ import type {
   CaptureConnection,
   CaptureEvent,
   CaptureMessage,
+  CapturePart,
   Handshake,
   PartKind,
   Side,
@@ -49,8 +50,9 @@ const FAILED = 1 << 5
 const CUT = 1 << 6
 const GIVEN = 1 << 7
 
-/** The bit of #forms for a message that is encrypted. */
+/** The bits of #forms for a message that is encrypted, and for one that lacks a dictionary. */
 const ENCRYPTED = 1 << 7
+const MISSING = 1 << 6
 
 /**
  * Maximum number of fields of a handshake that are shown, and bytes of each value: a peer may send a
@@ -148,10 +150,15 @@ export class CaptureIndex {
       wireBytes: this.wireBytes(index),
       isEncrypted: this.isEncrypted(index),
       failed: this.failed(index),
-      given: (this.#kind.get(index) & GIVEN) !== 0,
+      dictionary: this.#dictionaryMark(index),
       preview: said ? [UTF8.decode(pieces[1])] : pieces.map(readable),
       cut: kind === "message" && this.isCut(index),
     }
+  }
+
+  #dictionaryMark(index: number): CapturePart["dictionary"] {
+    if (this.#forms.get(index) & MISSING) return "missing"
+    return this.#kind.get(index) & GIVEN ? "given" : undefined
   }
 
   kind(index: number): RowKind {
@@ -320,6 +327,7 @@ export class CaptureIndex {
     for (const part of parts) {
       const { kind, error } = part
       forms |= 1 << FORMS.indexOf(kind)
+      if (part.dictionary === "missing") forms |= MISSING
       failed ||= error !== undefined
       const content = contentOf(part) ?? NONE
       pieces.push(error ? this.#encoder.encode(`${error.code}: ${error.message}`) : content)

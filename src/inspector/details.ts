@@ -12,6 +12,12 @@ import { arrows } from "./table.js"
 /** Bytes of a part that are shown at first, and that each press of the button adds. */
 const WINDOW = 64 << 10
 
+/** What is said about a dictionary that is not in the capture. */
+const DICTIONARY = {
+  given: "loaded, not in the capture: a wrong one makes wrong plaintext",
+  missing: "probably needed, not in the capture",
+}
+
 export type Look = "auto" | "json" | "text" | "hex"
 
 interface Source {
@@ -248,10 +254,7 @@ function factsOf({ row, connection, offset, arena }: Details, origin: bigint | u
     ["Plain", row.kind === "message" ? bytes(row.plainBytes) : undefined],
     ["Wire", row.parts || row.isEncrypted ? bytes(row.wireBytes) : undefined],
     ["Ratio", row.kind === "message" ? ratio(row.plainBytes, row.wireBytes) : undefined],
-    [
-      "Dictionary",
-      row.given ? "loaded, not in the capture: a wrong one makes wrong plaintext" : undefined,
-    ],
+    ["Dictionary", row.dictionary && DICTIONARY[row.dictionary]],
     [
       "Arena",
       arena && `message ${arena.index + 1} of ${arena.messages}; the wire bytes are the arena's`,

@@ -1,6 +1,6 @@
 /** The messages between the page and its worker. */
 import type { BytesKind } from "../capture/decode-bytes.js"
-import type { CaptureError, PartKind, Side } from "../capture/events.js"
+import type { CaptureError, CapturePart, PartKind, Side } from "../capture/events.js"
 import type { ReportTable } from "../capture/reports/report.js"
 import type { ColumnName } from "../capture/rows.js"
 import type { ConnectionSummary, SideSummary } from "../capture/summary.js"
@@ -36,8 +36,11 @@ export interface Row {
   isEncrypted: boolean
   /** Whether the row, or a part of it, is an error. */
   failed: boolean
-  /** Whether it was decompressed with a dictionary that is not in the capture, but loaded. */
-  given: boolean
+  /**
+   * "given" if it was decompressed with a dictionary that is not in the capture, but loaded; "missing" if
+   * it probably needs one that is not known.
+   */
+  dictionary: CapturePart["dictionary"]
   /** The beginning of each part, or what else the row says, as readable text. */
   preview: string[]
   /** Whether there is more than the preview. */

@@ -347,5 +347,6 @@ function previewOf(row: Row | undefined): (Node | string)[] {
     piece === "" && row.kind === "message" ? html("i", {}, "empty") : inOneLine(piece),
   )
   const apart = nodes.flatMap((node, i) => (i === 0 ? [node] : [html("i", {}, " ┊ "), node]))
+  if (row.dictionary === "missing") apart.unshift(html("i", {}, "(missing dictionary) "))
   return row.cut ? [...apart, html("i", {}, "…")] : apart
 }

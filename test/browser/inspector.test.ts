@@ -726,9 +726,15 @@ test("a dictionary missing in the capture can be given", async () => {
   await inspector.drop(file)
   await inspector.settled()
   const { page } = inspector
+  const marked = page.locator(".row.failed .content").filter({ hasText: "missing dictionary" })
+  expect(await marked.count()).toBe(2)
+  await marked.first().dblclick()
+  await page.locator("dd").filter({ hasText: "probably needed" }).waitFor()
+  expect(await page.locator("#connections").textContent()).toMatch(/a dictionary may have been/)
   await page.locator("#dictionary").setInputFiles(write("events.dict", dictionary))
   await page.locator("#dictionary-name").filter({ hasText: "events.dict" }).waitFor()
   await inspector.settled()
+  expect(await marked.count()).toBe(0)
   await inspector.filter("country")
   await inspector.page.waitForFunction(() =>
     /^[12] of /.test(document.querySelector("#matches")?.textContent ?? ""),

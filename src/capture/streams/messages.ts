@@ -60,8 +60,8 @@ export const contentOf = (part: CapturePart): Uint8Array | undefined =>
 export class MessageDecoder {
   readonly #instance: Instance
   readonly #budgetBytes: number
-  /** A likely cause, added to the error of a block that does not decode. */
-  hint = ""
+  /** Whether bytes of the peer are not in the capture, among which it may have shipped a dictionary. */
+  mayLackDictionary = false
   /** Opened for the first part that needs it. Plain `tcp://` never does. */
   #receiver: Pointer = NULL
   #decoder: Decoder | undefined
@@ -109,7 +109,15 @@ export class MessageDecoder {
         part.plain = decoded
         if (kind !== "plain") part.dictionary = this.#mark
       } else if (Array.isArray(decoded)) part.plain = NOTHING
-      else part.error = decoded
+      else {
+        part.error = decoded
+        if (
+          decoded.code === "ERR_LZ4_CORRUPT_BLOCK" &&
+          this.mayLackDictionary &&
+          !this.#hasDictionary
+        )
+          part.dictionary = "missing"
+      }
       plainBytes += part.plain?.length ?? 0
       parts.push(part)
     }
@@ -166,7 +174,6 @@ export class MessageDecoder {
       return { code: "ERR_CAPTURE_UNREADABLE", message: error.message, ...place }
     const { code } = error
     let message = error.message.slice(code.length + 2)
-    if (code === "ERR_LZ4_CORRUPT_BLOCK" && !this.#hasDictionary) message += this.hint
     if (kind === "none") message += ": does its sender use tcp:// by mistake?"
     return { code, message, ...place }
   }

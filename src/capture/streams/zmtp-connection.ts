@@ -89,6 +89,14 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
   /** Bytes taken from the allowances of the context. */
   readonly #handshakeBytes: Record<Side, number> = { client: 0, server: 0 }
   readonly #dictionaryBytes: Record<Side, number> = { client: 0, server: 0 }
+  /** Why the dictionary of a side may not be known. */
+  readonly #lacks: Record<Side, string> = { client: "", server: "" }
+  /** The parts of `connection.warning`. */
+  readonly #warnings: Record<Side | "transports", string | undefined> = {
+    transports: undefined,
+    client: undefined,
+    server: undefined,
+  }
   /** Whether the mechanism is neither NULL nor PLAIN. */
   #isEncrypted = false
   #encrypted: Record<Side, EncryptedTraffic> | undefined
@@ -285,7 +293,8 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
     const transport = this.#transports[from]
     const decoder = this.#decoders[from]
     const traffic = connection.traffic[from]
-    if (traffic.messages === 0) connection.warning = transportWarning(connection, this.#transports)
+    if (traffic.messages === 0)
+      this.#warn(connection, "transports", transportWarning(connection, this.#transports))
     if (!this.#mayKeep(wire, from, time, offset)) return
     for (const decoded of decoder.decode(wire, transport, { time, from, offset })) {
       const { parts, wireBytes, plainBytes, arena } = decoded
@@ -295,6 +304,8 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
       else traffic.messages++
       traffic.wireBytes += wireBytes
       traffic.plainBytes += plainBytes
+      if (!this.#warnings[from] && parts.some(({ dictionary }) => dictionary === "missing"))
+        this.#warn(connection, from, this.#lacks[from])
       this.#context.memory.pending.use(
         EVENT_BYTES + parts.length * PART_BYTES + wireBytes + plainBytes,
       )
@@ -304,6 +315,20 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
         message: { time, from, parts, wireBytes, plainBytes, arena, ranges },
       })
     }
+  }
+
+  #warn(
+    connection: Mutable<CaptureConnection>,
+    about: Side | "transports",
+    warning: string | undefined,
+  ): void {
+    this.#warnings[about] = warning
+    connection.warning = Object.values(this.#warnings).filter(Boolean).join("; ") || undefined
+  }
+
+  #mayLackDictionary(from: Side, why: string): void {
+    this.#lacks[from] = `messages of the ${from} do not decode: ${why}`
+    this.#decoders[from].mayLackDictionary = true
   }
 
   /** Reports once for each side that it sends messages that are not encrypted, as they ought to be. */
@@ -329,7 +354,7 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
     }
     const message = `the dictionaries of all connections take more than ${dictionaries.maxBytes} bytes: this one is left out`
     this.error({ code: "ERR_CAPTURE_UNREADABLE", message, time, from, offset })
-    this.#decoders[from].hint = "; its dictionary was left out"
+    this.#mayLackDictionary(from, "its dictionary was left out")
     return false
   }
 
@@ -377,8 +402,10 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
   }
 
   missed(from: Side): void {
-    this.#decoders[from].hint =
-      "; a dictionary may have been among the bytes that are missing from the capture"
+    this.#mayLackDictionary(
+      from,
+      "a dictionary may have been among the bytes that are missing from the capture",
+    )
   }
 
   error(error: CaptureError): void {
@@ -450,12 +477,13 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
     }
     // A greeting is the beginning of its direction, wherever the capture began.
     if (transport === "lz4+tcp" && !connection.begun && !connection.handshakes[from]) {
-      const decoder = this.#decoders[from]
-      decoder.hint =
-        '; a dictionary may have been shipped before the capture began: the option "dictionary" takes it'
+      this.#mayLackDictionary(
+        from,
+        'a dictionary may have been shipped before the capture began: the option "dictionary" takes it',
+      )
       const dictionary = this.#context.dictionary?.(connection, from)
       if (dictionary) {
-        decoder.give(dictionary, "given")
+        this.#decoders[from].give(dictionary, "given")
         connection.dictionaries[from] = dictionary
       }
     }

@@ -31,6 +31,59 @@ function without(lost: readonly number[], frames: readonly Uint8Array[]): Uint8A
   return captureOf(packets.filter((packet) => !gone.has(packet)))
 }
 
+describe("bytes missing where a dictionary was", () => {
+  const dictionary = text("so it goes and so it goes, ")
+  const said = "so it goes and so it goes, and on it goes. ".repeat(4)
+  const sent = (count: number): Uint8Array[] => {
+    using codec = Codec.createSync({ dictionary })
+    const messages = codec.encodeBatch(Array(count).fill([text(said)]))
+    return messages.map((parts) => message(...parts))
+  }
+  const marked = (file: Uint8Array) =>
+    only(file).messages.map(({ parts }) => parts.map(({ dictionary }) => dictionary))
+
+  test("are named once for the connection, and the messages that need it are marked", () => {
+    const [shipped, ...rest] = sent(47)
+    const file = without([0], [shipped!, plain("a"), ...rest])
+    const { warning, messages } = only(file)
+    expect(warning).toBe(
+      "messages of the client do not decode: a dictionary may have been among the bytes that are missing from the capture",
+    )
+    expect(marked(file)).toEqual([[undefined], ...Array(47).fill(["missing"])])
+    for (const { parts } of messages)
+      expect(parts[0]!.error?.message ?? "").not.toContain("dictionary")
+  })
+
+  test("are not named if nothing needs it, or if it was recorded", () => {
+    expect(only(without([0], [plain("a"), lz4(long)])).warning).toBeUndefined()
+    const [shipped, first, second] = sent(2)
+    const file = without([2], [shipped!, first!, plain("a"), second!])
+    expect(marked(file)).toEqual([[undefined], [undefined]])
+    const broken = message(second!.subarray(2, 30))
+    const late = without([2], [shipped!, first!, plain("a"), broken])
+    expect(only(late).messages[1]!.parts[0]).toMatchObject({
+      error: { code: "ERR_LZ4_CORRUPT_BLOCK" },
+      dictionary: undefined,
+    })
+    expect(only(late).warning).toBeUndefined()
+  })
+
+  test("and a side that speaks tcp:// are both named", () => {
+    const [shipped, first] = sent(1)
+    const packets = conversation([
+      ["client", handshake("PAIR", 2)],
+      ["server", handshake("PAIR")],
+      ["client", shipped!],
+      ["client", first!],
+    ])
+    const lost = packets.filter(({ data }) => data.length > 0)[2]
+    const file = captureOf(packets.filter((packet) => packet !== lost))
+    expect(only(file).warning).toMatch(
+      /^the client speaks lz4.*; messages of the client do not decode: a dictionary may/,
+    )
+  })
+})
+
 describe("bytes missing inside a frame's body", () => {
   const big = frame(plainPart(text("x".repeat(300))))
   const cut = [big.subarray(0, 100), big.subarray(100, 200), big.subarray(200)]

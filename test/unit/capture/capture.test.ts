@@ -336,10 +336,22 @@ describe("a dictionary that was shipped before the capture began", () => {
   })
 
   test("is asked for if it is not given", () => {
-    const { messages, errors } = only(late(rest))
-    expect(messages[0]!.parts[0]!.error).toMatchObject({ code: "ERR_LZ4_CORRUPT_BLOCK" })
-    expect(messages[0]!.parts[0]!.error!.message).toContain('the option "dictionary"')
+    const { messages, errors, warning } = only(late(rest))
+    expect(messages).toHaveLength(3)
+    for (const { parts } of messages)
+      expect(parts[0]).toMatchObject({
+        dictionary: "missing",
+        error: {
+          code: "ERR_LZ4_CORRUPT_BLOCK",
+          message: expect.not.stringContaining("dictionary"),
+        },
+      })
+    // Once, for the connection.
+    expect(warning).toBe(
+      'messages of the server do not decode: a dictionary may have been shipped before the capture began: the option "dictionary" takes it',
+    )
     expect(errors).toEqual([])
+    expect(only(late(rest), { dictionary }).warning).toBeUndefined()
   })
 
   test("is replaced by one that is shipped", () => {

@@ -438,6 +438,22 @@ describe("a dictionary that was sent before the recording began", () => {
     }
   })
 
+  test("is asked for once if it is not given, and the rows are marked", async () => {
+    const { stdout } = await run([two])
+    expect(stdout.match(/\(missing dictionary\) ERR_LZ4_CORRUPT_BLOCK: /g)).toHaveLength(3)
+    expect(stdout.match(/a dictionary may/g)).toHaveLength(1)
+    expect(stdout).toMatch(/^ {4}warning: messages of the client do not decode: a dictionary may/m)
+    const rows = jsonLines((await run(["--json", two])).stdout)
+    const parts = rows.filter(({ type }) => type === "message").flatMap(({ parts }) => parts)
+    expect(parts.map(({ dictionary }) => dictionary)).toEqual([
+      ...Array(3).fill("missing"),
+      ...Array(6).fill(undefined),
+    ])
+    expect(JSON.stringify(parts)).not.toContain("a dictionary may")
+    const { warning } = rows.find(({ type }) => type === "summary")
+    expect(warning).toContain("a dictionary may have been shipped before the capture began")
+  })
+
   test("is named where it was used", async () => {
     const { stdout } = await run([...given, two])
     const marked = stdout.match(/\(given dictionary\) \d: what will be/g)

@@ -116,7 +116,7 @@ describe("rows", () => {
       plainBytes: 7,
       wireBytes: 15,
       failed: false,
-      given: false,
+      dictionary: undefined,
       isEncrypted: false,
       preview: ["topic", "{}"],
       cut: false,
@@ -237,12 +237,18 @@ test("a message has the dictionary in use when it was sent", () => {
 test("a row says whether a dictionary was needed that is not in the capture", () => {
   const of = connection(1)
   const given: CapturePart = { ...part("given", "LZ4B"), dictionary: "given" }
+  const missing: CapturePart = {
+    ...{ kind: "LZ4B", wire: new Uint8Array(4), plain: undefined, dictionary: "missing" },
+    error: { code: "ERR_LZ4_CORRUPT_BLOCK", message: "no", time: 0n, from: "client", offset: 0 },
+  }
   const index = indexOf(
     message(of, [part("topic"), given]),
     message(of, [part("topic"), part("recorded", "LZ4B")]),
+    message(of, [part("topic"), missing]),
   )
-  expect([1, 2].map((row) => index.row(row).given)).toEqual([true, false])
+  expect([1, 2, 3].map((row) => index.row(row).dictionary)).toEqual(["given", undefined, "missing"])
   expect(index.row(1)).toMatchObject({ kind: "message", failed: false, cut: false })
+  expect(index.row(3)).toMatchObject({ failed: true, forms: ["plain", "LZ4B"] })
 })
 
 test("a view has the matching rows, in order", () => {
