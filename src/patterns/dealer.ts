@@ -16,6 +16,10 @@ export class Dealer extends SocketType {
     return this.out.decidesNow
   }
 
+  override get turns(): number {
+    return this.out.active
+  }
+
   attach(pipe: Pipe): void {
     if (this.options.probeRouter) pipe.write([Buffer.alloc(0)])
     this.in.attach(pipe)

@@ -13,6 +13,10 @@ export class Push extends SocketType {
     return this.#out.decidesNow
   }
 
+  override get turns(): number {
+    return this.#out.active
+  }
+
   attach(pipe: Pipe): void {
     this.#out.attach(pipe)
     this.events.writable()

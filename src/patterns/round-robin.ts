@@ -13,6 +13,11 @@ export class RoundRobin {
     this.#pipes = new PipeArray(place)
   }
 
+  /** The number of pipes that take turns. */
+  get active(): number {
+    return this.#active
+  }
+
   has(pipe: Pipe): boolean {
     return this.#pipes.indexOf(pipe) >= 0
   }

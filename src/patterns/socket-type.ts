@@ -60,6 +60,11 @@ export abstract class SocketType implements PipeEvents {
     return true
   }
 
+  /** The number of peers with room, for the types that send to them in turn. */
+  get turns(): number {
+    return 1
+  }
+
   readonly violation: ((message: Message) => string | undefined) | undefined = undefined
   protected readonly events: SocketTypeEvents
   protected readonly options: TypeOptions

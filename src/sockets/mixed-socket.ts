@@ -14,7 +14,7 @@ import { NativePipe, type NativeSocket } from "./native-pipe.js"
 
 /** The rules by which a mixed socket chooses a side. */
 interface Rules {
-  /** The side that a message is sent to. Default: the two in turn. */
+  /** The side that a message is sent to. Default: the two in turn, each as often as it has peers. */
   readonly sendsTo?: "both" | "the peer's"
   /** Whether a message that one side refuses, with `noDrop`, must not be sent to the other. */
   readonly allOrNone?: boolean
@@ -62,8 +62,9 @@ export class MixedSocket {
   /** For an XPUB: the subscriptions of both sides, and a notice of our side that was read ahead. */
   readonly #notices: MixedXpubNotices | undefined
   #ownNotice: Received | undefined
-  /** The side whose turn it is to send, and to receive. */
+  /** The side whose turn it is to send, with the number of messages sent in this turn, and to receive. */
   #sendTurn: Side
+  #sentInTurn = 0
   #receiveTurn: Side = "own"
   /** The side of the current exchange. */
   #exchange: Side | undefined
@@ -211,9 +212,20 @@ export class MixedSocket {
     const side = isNative ? "native" : "own"
     const outcome = this.#sendTo(side, message, routing)
     if (typeof outcome === "string") return outcome
-    this.#sendTurn = isNative ? "own" : "native"
+    this.#countTurn(side)
     if (this.#rules.exchangeBegins) this.#beginExchange(side)
     return outcome
+  }
+
+  /** Counts a message. A side's turn has one for each of its peers, or one in all if libzmq hides its own. */
+  #countTurn(side: Side): void {
+    if (side !== this.#sendTurn) this.#sentInTurn = 0
+    this.#sendTurn = side
+    const { peers } = this.#native
+    const turns = peers === undefined ? 1 : side === "native" ? peers : this.#type.turns
+    if (++this.#sentInTurn < turns) return
+    this.#sendTurn = side === "native" ? "own" : "native"
+    this.#sentInTurn = 0
   }
 
   #beginExchange(side: Side): void {

@@ -12,6 +12,8 @@ const POLL_MS = 10
 export interface NativeSocket {
   readonly readable: boolean
   readonly writable: boolean
+  /** The number of peers; undefined if libzmq does not tell. */
+  readonly peers: number | undefined
   send(message: Message, routing: Routing): Promise<void>
   receive(): Promise<Received>
 }
@@ -99,6 +101,11 @@ export class NativePipe {
 
   hasOut(): boolean {
     return this.#socket()?.writable ?? false
+  }
+
+  /** The number of peers; undefined if it is not known. */
+  get peers(): number | undefined {
+    return this.#socket()?.peers
   }
 
   /** Sends a message, which must not be modified until the promise settles. */

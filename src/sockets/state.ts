@@ -92,6 +92,12 @@ export class SocketState {
   /** Number of libzmq's endpoints, and whether there has ever been one or an attempt at one. */
   nativeEndpoints = 0
   nativeUsed = false
+  /**
+   * The addresses of libzmq's endpoints that have one peer each, because they connected, and the number of
+   * the others, of whose peers libzmq tells nothing.
+   */
+  readonly #nativeConnects: string[] = []
+  #nativeOthers = 0
   /** Whether libzmq's side of a REQ, the only one until there is a socket core, has a request without a reply. */
   nativeRequest = false
 
@@ -119,6 +125,25 @@ export class SocketState {
     this.nativeUsed = true
     this.earlyOperations?.begin(this.core)
     this.monitor?.useNative()
+  }
+
+  /** The number of libzmq's peers; undefined if it is not known. */
+  get nativePeers(): number | undefined {
+    return this.#nativeOthers > 0 ? undefined : this.#nativeConnects.length
+  }
+
+  /** Records an endpoint of libzmq, with the address at which it has its only peer, if it has one. */
+  nativeAdded(peer: string | undefined): void {
+    this.nativeEndpoints++
+    if (peer === undefined) this.#nativeOthers++
+    else this.#nativeConnects.push(peer)
+  }
+
+  nativeRemoved(address: string): void {
+    this.nativeEndpoints--
+    const at = this.#nativeConnects.indexOf(address)
+    if (at >= 0) this.#nativeConnects.splice(at, 1)
+    else if (this.#nativeOthers > 0) this.#nativeOthers--
   }
 
   setBoolean(option: number, value: boolean): void {

@@ -261,6 +261,55 @@ test.each([-1, 0, 60_000])(
   },
 )
 
+describe("a PUSH with three peers at lz4+tcp:// and one at tcp://", () => {
+  const COUNT = 40
+
+  /** Returns how many of the messages each peer gets. */
+  const shares = async (push: Push, pulls: readonly Pull[]) => {
+    for (let i = 0; i < COUNT; i++) await push.send(String(i))
+    const got = pulls.map(() => 0)
+    for (const [i, pull] of pulls.entries())
+      void (async () => {
+        for await (const _ of pull) got[i]!++
+      })().catch(() => {})
+    await eventually(() => got.reduce((sum, count) => sum + count) === COUNT)
+    return got
+  }
+  const some = () => Array.from({ length: 4 }, () => use(new Pull()))
+
+  test("gives each the same share, as over tcp:// alone, if it connects", async () => {
+    for (const transports of [
+      [tcp, tcp, tcp, tcp],
+      [lz4, lz4, lz4, tcp],
+    ]) {
+      const [push, pulls] = [use(new Push()), some()]
+      for (const [i, pull] of pulls.entries()) await join(pull, push, transports[i]!)
+      expect(await shares(push, pulls)).toEqual([10, 10, 10, 10])
+      await push.unbind(pulls[3]!.lastEndpoint as string)
+      for (const pull of pulls) pull.close()
+    }
+  })
+
+  test("gives each the same share if it binds both with acceptPlain", async () => {
+    const [push, pulls] = [use(new Push()), some()]
+    await push.bind(anyPort(lz4), lz4.options)
+    const own = push.lastEndpoint as string
+    await push.bind(anyPort(lz4), { ...lz4.options, acceptPlain: true })
+    const both = push.lastEndpoint as string
+    for (const [i, pull] of pulls.entries())
+      pull.connect(i < 3 ? own : both.replace("lz4+tcp", "tcp"))
+    await eventually(() => push.lz4.connections.filter(({ scheme }) => scheme).length === 4)
+    expect(await shares(push, pulls)).toEqual([10, 10, 10, 10])
+  })
+
+  test("counts a peer no longer that it has disconnected from", async () => {
+    const [push, pulls] = [use(new Push()), some()]
+    for (const [i, pull] of pulls.entries()) await join(pull, push, i < 2 ? tcp : lz4)
+    push.disconnect(pulls[0]!.lastEndpoint as string)
+    expect(await shares(push, pulls.slice(1))).toEqual([14, 13, 13])
+  })
+})
+
 describe("requests and replies of a socket with both transports", () => {
   test("a REQ sends requests over both transports in turn, each after the reply to the last", async () => {
     const request = use(new Request({ sendTimeout: 0, receiveTimeout: 0 }))

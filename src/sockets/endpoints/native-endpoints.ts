@@ -65,9 +65,7 @@ export class NativeEndpoints implements EndpointMethods {
 
   unbind(socket: Socket, state: SocketState, args: unknown[]): Promise<void> {
     const { unbind, disconnect } = this.#native
-    const removed = () => {
-      state.nativeEndpoints--
-    }
+    const removed = () => state.nativeRemoved(args[0] as string)
     // zmq_unbind and zmq_disconnect are the same in libzmq. unbindSync() of zeromq.js 6.8 binds instead.
     return (
       this.#withoutThread(socket, state, args, disconnect, false, removed) ??
@@ -86,12 +84,13 @@ export class NativeEndpoints implements EndpointMethods {
     // A closed ROUTER refuses to set the routing id first.
     const given = this.#className === "Router" ? args : addressOf(socket, args)
     this.#native.connect.apply(socket, given as [string])
-    this.#added(socket, state)
+    // With `immediate` there is no peer before it is connected.
+    this.#added(socket, state, socket.immediate ? undefined : address)
   }
 
   disconnect(socket: Socket, state: SocketState, args: unknown[]): void {
     this.#native.disconnect.apply(socket, args as [string])
-    state.nativeEndpoints--
+    state.nativeRemoved(args[0] as string)
   }
 
   /** Makes the socket core use libzmq's endpoints as well. */
@@ -102,7 +101,7 @@ export class NativeEndpoints implements EndpointMethods {
     const ref = new WeakRef(socket)
     const open = (): NativeSocket | undefined => {
       const socket = ref.deref()
-      return socket && !socket.closed ? nativeSocket(native, socket) : undefined
+      return socket && !socket.closed ? nativeSocket(native, socket, state) : undefined
     }
     const { operations, endpoints, type } = core
     const { typeOptions, nativeRequest } = state
@@ -110,8 +109,8 @@ export class NativeEndpoints implements EndpointMethods {
     operations.mix(new MixedSocket(type, typeOptions, open, operations, { turn, nativeRequest }))
   }
 
-  #added(socket: Socket, state: SocketState): void {
-    state.nativeEndpoints++
+  #added(socket: Socket, state: SocketState, peer?: string): void {
+    state.nativeAdded(peer)
     const core = this.#coreOf(socket)
     if (!core) return
     core.endpoints.lastEndpoint = null
@@ -157,7 +156,7 @@ export class NativeEndpoints implements EndpointMethods {
   }
 }
 
-function nativeSocket(native: NativeMethods, socket: Socket): NativeSocket {
+function nativeSocket(native: NativeMethods, socket: Socket, state: SocketState): NativeSocket {
   const get = (name: "readable" | "writable") => Reflect.get(native, name, socket) as boolean
   return {
     get readable() {
@@ -165,6 +164,9 @@ function nativeSocket(native: NativeMethods, socket: Socket): NativeSocket {
     },
     get writable() {
       return get("writable")
+    },
+    get peers() {
+      return state.nativePeers
     },
     send: (message: Message, routing: Routing) =>
       Object.keys(routing).length > 0
