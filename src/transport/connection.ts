@@ -117,9 +117,12 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
     return this.packing === "frames" ? "tcp" : "lz4+tcp"
   }
 
-  /** How the peer is sent messages. One that sends arenas has shown that it reads them (RFC.md section 3.9). */
+  /**
+   * How the peer is sent messages. One that announces nothing, and sends arenas, has shown that it reads them
+   * (RFC.md section 3.9).
+   */
   get packing(): Packing {
-    if (this.#packing === "parts" && this.#reader.hasArenas)
+    if (this.#packing === "parts" && this.peerRevision === undefined && this.#reader.hasArenas)
       this.#packing = this.#options.sender.packingFor(ARENAS_REVISION)
     return this.#packing
   }

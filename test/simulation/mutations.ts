@@ -88,8 +88,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: "src/thread/open-batch.ts",
-        from: "    if (used === CELLS) {\n      cells = newCells()\n      used = 0\n    }\n",
-        to: "    if (used === 2) used = 0\n    cells.fill(0, used * FIELDS, (used + 1) * FIELDS)\n",
+        from: "    if (!cells || used === CELLS) {\n      cells = newCells()\n      used = 0\n    }\n",
+        to: "    cells ??= newCells()\n    if (used === 2) used = 0\n    cells.fill(0, used * FIELDS, (used + 1) * FIELDS)\n",
       },
     ],
   },
@@ -467,8 +467,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: CONNECTION,
-        from: '    this.packing = sender.packingFor(this.peerRevision)\n    if (this.packing === "frames") {',
-        to: "    this.packing = sender.packingFor(this.peerRevision ?? 1)\n    if (this.#options.acceptsPlain && this.peerRevision === undefined) {",
+        from: '    this.#packing = sender.packingFor(this.peerRevision)\n    if (this.#packing === "frames") {',
+        to: "    this.#packing = sender.packingFor(this.peerRevision ?? 1)\n    if (this.#options.acceptsPlain && this.peerRevision === undefined) {",
       },
     ],
   },
@@ -487,7 +487,7 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: OUTBOUND,
-        from: "return isForeign || !chunk.fits(this.#packing)",
+        from: "return isForeign || !chunk.fits(this.packing)",
         to: "return isForeign",
       },
     ],
