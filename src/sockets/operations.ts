@@ -253,9 +253,13 @@ export class Operations implements SocketTypeEvents {
 
   /** Tries again each time there is room, which may be in the pipes of other peers. */
   async #sendForProxyLater(message: Message, routing: Routing): Promise<void> {
-    for (;;) {
+    for (let mayWait = true; ; mayWait = !mayWait) {
       try {
-        return await this.#waitToSend(message, routing, -1)
+        if (mayWait) return await this.#waitToSend(message, routing, -1)
+        // Others may have got room since it was refused, while nobody waited for that.
+        const refusal = this.#trySend(message, routing)
+        if (typeof refusal === "string") throw this.#refused(refusal, this.sendForProxy)
+        return await refusal
       } catch (error) {
         if ((error as { code?: string }).code !== "EAGAIN" || this.isClosed) throw error
       }

@@ -369,7 +369,12 @@ export class Handle {
     this.loop.post(() => this.#write(), 0.001)
   }
 
-  #write(): void {
+  #write(isAfterRead = false): void {
+    // As libuv does: of what a poll brings for a connection, it reads first.
+    if (this.#readPosted && !isAfterRead) {
+      this.loop.post(() => this.#write(true), 0.001)
+      return
+    }
     this.#writePosted = false
     const writing = this.#writing
     if (!writing || this.isClosed) return

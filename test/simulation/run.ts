@@ -130,7 +130,11 @@ export function play(scenario: Scenario, compiled: Compiled, keepsLog = false): 
   )
   const checkers: Checker[] = []
   const programs: Program[] = []
-  const run: Run = { scenario, world, network, processes, programs, isCalm: isCalm(scenario) }
+  const run: Run = {
+    ...{ scenario, world, network, processes, programs },
+    isCalm: isCalm(scenario),
+    actedMs: new Map(),
+  }
   checkers.push(
     new Delivery(run),
     new Pipes(run),
@@ -224,6 +228,7 @@ function begin(run: Run, names: readonly number[], checkers: readonly Checker[])
         const program = own.find(({ spec }) => spec.number === action.socket)
         if (!program) continue
         const act = () => {
+          run.actedMs.set(action, world.now)
           const { kind } = action
           if (kind === "reset") for (const link of network.links) link.reset("network")
           else if (kind === "cut" || kind === "end") cut(run, program.spec, kind)

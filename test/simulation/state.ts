@@ -13,6 +13,8 @@ export interface Run {
   readonly programs: readonly Program[]
   /** Whether no connection ends early, so that no message may be lost with one. */
   readonly isCalm: boolean
+  /** When each action was done, which a busy event loop delays, in milliseconds. */
+  readonly actedMs: Map<Action, number>
 }
 
 /** Actions that end connections. */

@@ -7,7 +7,7 @@ import { type Head, readHead } from "../messages.js"
 import type { Handle, Link, Socket } from "../network.js"
 import type { Program } from "../programs.js"
 import { hasAssignedId, type SocketSpec, type TypeName } from "../scenario.js"
-import { ends, endsOf, mayEnd, type Run, usesThreads } from "../state.js"
+import { endsOf, ends as isEnd, mayEnd, type Run, usesThreads } from "../state.js"
 
 /** Types that send each message to one of their peers, and lose none that a connection has not taken. */
 const CHOOSES: readonly TypeName[] = ["Push", "Scatter", "Dealer", "Client", "Request"]
@@ -21,8 +21,8 @@ const LINK_READINGS = 4
 const THREAD_MS = 10
 /** More messages than a program sends before it flushes. */
 const MESSAGES_MAX = 200
-/** Milliseconds after its time in which an action begins. */
-const ACTS_LATE_MS = 1
+/** Milliseconds in which an action that has begun ends connections. */
+const ACTS_MS = 1
 /** Frames of commands are not messages. */
 const COMMAND = 4
 
@@ -185,9 +185,18 @@ export class OldNews implements Checker {
   }
 
   #lastEndOfOthers({ number }: SocketSpec): number {
-    const { actions } = this.#run.scenario
-    const others = actions.filter((action) => action.socket !== number && ends(action))
-    return Math.max(0, ...others.map(({ atMs }) => atMs + ACTS_LATE_MS))
+    const { actedMs } = this.#run
+    const others = [...actedMs].filter(([action]) => action.socket !== number && isEnd(action))
+    return Math.max(0, ...others.map(([, ms]) => ms + ACTS_MS))
+  }
+
+  /** Whether the peer at the other end has begun to end its connections, which takes it a poll or two. */
+  #isEnding(link: Link, { number }: SocketSpec): boolean {
+    const ends = endsOf(this.#run, link)
+    const peer = ends?.dialling.number === number ? ends.accepting : ends?.dialling
+    return [...this.#run.actedMs.keys()].some(
+      (action) => action.socket === peer?.number && isEnd(action),
+    )
   }
 
   /** Checks that all that was sent after the last end of a connection was received. */
@@ -199,8 +208,9 @@ export class OldNews implements Checker {
     let afterMs = lingers ? this.#lastEndOfOthers(spec) : 0
     let links = 0
     for (const [link, handle] of this.#handlesOf(spec)) {
-      // One that the socket closes itself has all that was sent.
-      const isEmptied = lingers && !link.wasCut && !link.isOver && endsFirst(handle)
+      // One that the socket closes itself has all that was sent, unless the peer is ending it.
+      const isKept = lingers && !link.wasCut && !link.isOver && !this.#isEnding(link, spec)
+      const isEmptied = isKept && endsFirst(handle)
       const over = isEmptied ? undefined : this.#overSince(spec, link, handle)
       if (over === undefined) links++
       else afterMs = Math.max(afterMs, over + this.#oldMs)
