@@ -310,6 +310,12 @@ export const mutations: readonly Mutation[] = [
   },
   // -- Others ----------------------------------------------------------------------
   {
+    name: "arenas go to peers that send some, whatever they announced",
+    patches: [
+      { file: CONNECTION, from: " && this.peerRevision === undefined && this", to: " && this" },
+    ],
+  },
+  {
     name: "arenas go to peers that announced revision 1",
     patches: [
       {

@@ -12,7 +12,7 @@ import { OnTheWay } from "./curve.js"
 import { type Compiled, Process } from "./engine.js"
 import { attack, HOSTILE } from "./hostile.js"
 import type { Head } from "./messages.js"
-import { type Fault, Network, Socket, type Treatment } from "./network.js"
+import { type Fault, Network, Socket, type Tamperer, type Treatment } from "./network.js"
 import { OUT_OF_MEMORY, Program } from "./programs.js"
 import { Random } from "./random.js"
 import type { Action, CurveSpec, NetworkSpec, Scenario, SocketSpec } from "./scenario.js"
@@ -70,12 +70,11 @@ export function catchRejections(): void {
 /** Maximum number of MESSAGEs of a direction before one that is tampered with. */
 const UNTOUCHED_MAX = 20
 
-/** @param curve set if connections are encrypted. */
 function treat(
   spec: NetworkSpec,
   random: Random,
   isFaulty: boolean,
-  curve: CurveSpec | undefined,
+  { curve, unannounced }: Partial<Scenario>,
 ): Treatment {
   const { latencyMs, jitterMs, capacityBytes, pieceBytes, readBytes } = spec
   const faults: Fault[] = []
@@ -92,7 +91,22 @@ function treat(
     traits: { latencyMs, jitterMs, capacityBytes, pieceBytes, readBytes },
     refused: isFaulty && random.chance(spec.refused),
     faults,
-    tampered: isFaulty && curve ? tamper(curve, random) : undefined,
+    tampered: unannounced
+      ? { direction: unannounced, by: new Unannounced() }
+      : isFaulty && curve
+        ? tamper(curve, random)
+        : undefined,
+  }
+}
+
+/** Makes a peer one that announces no revision, as those in other languages. */
+class Unannounced implements Tamperer {
+  readonly endsAt = undefined
+
+  pass(bytes: Uint8Array): Uint8Array {
+    const at = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).indexOf("X-Lz4-Revision")
+    if (at >= 0) bytes[at] = "Y".charCodeAt(0)
+    return bytes
   }
 }
 
@@ -111,8 +125,8 @@ export function play(scenario: Scenario, compiled: Compiled, keepsLog = false): 
   const random = new Random(scenario.seed, 11)
   const network = new Network(world, random.fork(1), (link, _port, from) =>
     from.startsWith(HOSTILE)
-      ? treat(KIND, link, world.now < BUSY_MS, undefined)
-      : treat(scenario.network, link, world.now < BUSY_MS, scenario.curve),
+      ? treat(KIND, link, world.now < BUSY_MS, {})
+      : treat(scenario.network, link, world.now < BUSY_MS, scenario),
   )
   const { atomicShare, clockMs } = scenario
   if (scenario.memoryShare > 0) world.expected.add(OUT_OF_MEMORY)

@@ -201,6 +201,8 @@ export interface Scenario {
   hostile: HostileSpec[]
   /** The process whose sockets speak plain tcp://, if there is one; the others accept that. */
   plainProcess?: number | undefined
+  /** The direction of all connections in which nobody announces a revision, as peers in other languages. */
+  unannounced?: "in" | "out" | undefined
   network: NetworkSpec
   limits: Limits
   /** The share of an encoder's requests for memory that are refused. */
@@ -435,6 +437,15 @@ export function makeScenario(seed: number): Scenario {
   const isSteady = !faulty && !breaks && !lacksMemory && !auth && isKept && acted.length === 0
   if (isSteady) takeNextIds(new Random(seed, 29), sockets)
   const plainProcess = random.chance(0.12) ? acceptPlain(random, sockets) : undefined
+  const silent = new Random(seed, 47)
+  // Who reads no arenas has to announce that.
+  const isOneRevision = sockets.every(({ endpoints }) =>
+    endpoints.every(({ options }) => options.revision === undefined),
+  )
+  const unannounced =
+    silent.chance(0.15) && !curve && plainProcess === undefined && isOneRevision
+      ? silent.pick(["in", "out"] as const)
+      : undefined
   const attackers =
     !breaks && random.chance(0.15) ? hostile(random, binding, curve && encrypted) : []
   floodOtherwise(new Random(seed, 43), attackers, sockets)
@@ -447,6 +458,7 @@ export function makeScenario(seed: number): Scenario {
     sockets,
     actions: acted,
     hostile: attackers,
+    unannounced,
     network,
     limits: {
       operations: random.pick([512, 512, 1, 5, 30]),

@@ -38,6 +38,7 @@ function* smaller(scenario: Scenario): Generator<Scenario> {
     if (curve.tampered > 0) yield { ...scenario, curve: { ...curve, tampered: 0 } }
     if (curve.wrong.length > 0) yield { ...scenario, curve: { ...curve, wrong: [] } }
   }
+  if (scenario.unannounced) yield { ...scenario, unannounced: undefined }
   if (scenario.plainProcess !== undefined) yield { ...scenario, plainProcess: undefined }
   for (const [i, socket] of sockets.entries())
     for (const simpler of simplerSockets(socket, scenario.plainProcess !== undefined))
