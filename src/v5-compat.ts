@@ -94,6 +94,14 @@ function given<T>(socket: compat.Socket, options: EndpointOptions | undefined, c
   }
 }
 
+/**
+ * Returns whether an argument is meant as options. Others are ignored as in `zeromq/v5-compat`, since
+ * programs give such methods to forEach(), or callbacks to those that take none.
+ */
+function isOptions(argument: unknown): argument is EndpointOptions {
+  return typeof argument === "object" && argument !== null && !Array.isArray(argument)
+}
+
 /** Is called when a socket is bound, or with the error if it could not be. */
 export type Callback = (error?: Error) => void
 
@@ -133,18 +141,16 @@ export const Socket: new (type: compat.SocketType) => Socket = class
 
   override bind(address: string, ...more: (Callback | EndpointOptions | undefined)[]): this {
     const callback = more.find((one): one is Callback => typeof one === "function")
-    const options = more.find(
-      (one): one is EndpointOptions => typeof one === "object" && one !== null,
-    )
+    const options = more.find(isOptions)
     return given(this, options, () => super.bind(address, callback))
   }
 
   override bindSync(address: string, options?: EndpointOptions): void {
-    given(this, options, () => super.bindSync(address))
+    given(this, isOptions(options) ? options : undefined, () => super.bindSync(address))
   }
 
   override connect(address: string, options?: EndpointOptions): this {
-    return given(this, options, () => super.connect(address))
+    return given(this, isOptions(options) ? options : undefined, () => super.connect(address))
   }
 
   /**

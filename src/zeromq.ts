@@ -18,8 +18,8 @@ export const loadDraft = (): typeof draft =>
   load("zeromq/draft.js", () => typeof nodeRequire === "function" && nodeRequire("zeromq/draft.js"))
 export const loadV5Compat = (): typeof compat =>
   load(
-    "zeromq/v5-compat",
-    () => typeof nodeRequire === "function" && nodeRequire("zeromq/v5-compat"),
+    "zeromq/v5-compat.js",
+    () => typeof nodeRequire === "function" && nodeRequire("zeromq/v5-compat.js"),
   )
 
 function load<T>(name: string, byLiteral: () => T | false): T {

@@ -233,10 +233,14 @@ export function targetTooSmall(target: Uint8Array, bytes: number): RangeError {
   )
 }
 
+/** Length of a key of CURVE as text, which may be a secret one. */
+const KEY_CHARACTERS = 40
+
 /** Formats a value from the caller for an error. */
 export function shown(value: unknown): string {
   if (value === null || value === undefined) return String(value)
-  if (typeof value === "string") return value.length > 40 ? "a string" : JSON.stringify(value)
+  if (typeof value === "string")
+    return value.length >= KEY_CHARACTERS ? "a string" : JSON.stringify(value)
   if (typeof value === "function") return "a function"
   if (typeof value !== "object") return `${String(value)} (${typeof value})`
   const name = value.constructor?.name

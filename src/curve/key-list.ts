@@ -1,7 +1,10 @@
 import { formatKey, keyInText } from "./keys.js"
 
+/** Length of a key in Z85. */
+const KEY_CHARACTERS = 40
+
 /**
- * Reads a list of public keys, one a line, with a comment after it or in a line of its own. Returns them in Z85,
+ * Reads a list of public keys, one a line, with a comment after it, or behind `#` in a line of its own. Returns them in Z85,
  * each once.
  *
  * @param what what the text is, for the error
@@ -12,7 +15,8 @@ export function parseKeyList(what: string, text: string): Set<string> {
   for (const [i, line] of text.split(/\r\n?|\n/).entries()) {
     const [key = ""] = line.trim().split(/\s+/)
     // A key may begin with #, too.
-    if (key !== "" && key !== "#") keys.add(formatKey(keyInText(`${what}, line ${i + 1}`, key)))
+    const isComment = key.startsWith("#") && key.length !== KEY_CHARACTERS
+    if (key !== "" && !isComment) keys.add(formatKey(keyInText(`${what}, line ${i + 1}`, key)))
   }
   if (keys.size === 0) throw new Error(`${what}: there is no key in it`)
   return keys

@@ -254,10 +254,10 @@ export class Loading {
     }
   }
 
-  /** Returns the message without its code, which is for programs, and the file that it is about. */
+  /** Returns the message without its code, which is for programs, and with the file that it is about. */
   #failureOf(error: Error): string {
-    const file = this.#files[error instanceof CaptureFormatError ? error.file : 0]
-    const name = file === this.#growing ? "" : `${file?.name}: `
+    const file = error instanceof CaptureFormatError ? this.#files[error.file] : undefined
+    const name = file && file !== this.#growing ? `${file.name}: ` : ""
     return name + String(error.message).replace(/^ERR_[A-Z_]+: /, "")
   }
 

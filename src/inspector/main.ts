@@ -23,9 +23,14 @@ import { Table } from "./table.js"
 const OPEN_MILLISECONDS = 60
 const FILTER_MILLISECONDS = 80
 
+byId("inert").remove()
+
 const client = new Client(workerSource, show, (reason) => {
   document.body.dataset.phase = "failed"
-  setText(byId("failure"), `The worker has stopped: ${reason}. Load the page again.`)
+  setText(
+    byId("failure"),
+    `The worker has stopped: ${reason}. Load the page again, or save it and open it from disk.`,
+  )
 })
 const filterBox = byId<HTMLInputElement>("filter")
 const overview = new Overview()

@@ -33,7 +33,7 @@ export function shareFile(file: File): SharedFile {
       const result = await work()
       port1.postMessage({ result }, typeof result === "number" ? [] : [result])
     } catch (error) {
-      port1.postMessage({ error: (error as Error).message })
+      port1.postMessage({ error: reasonOf(error as Error) })
     }
   }
 }
@@ -55,12 +55,12 @@ export class PageFile implements CaptureFile {
   }
 
   async open(): Promise<void> {
-    this.size = resultOf(await this.#size) as number
+    this.size = this.#resultOf(await this.#size) as number
   }
 
   async read(ranges: readonly Range[]): Promise<Uint8Array> {
     this.#port.postMessage(ranges)
-    return new Uint8Array(resultOf(await this.#answer()) as ArrayBuffer)
+    return new Uint8Array(this.#resultOf(await this.#answer()) as ArrayBuffer)
   }
 
   close(): void {
@@ -71,11 +71,18 @@ export class PageFile implements CaptureFile {
   #answer(): Promise<Answer> {
     return new Promise((resolve) => this.#waiting.push(resolve))
   }
+
+  #resultOf(answer: Answer): number | ArrayBuffer {
+    if ("error" in answer) throw new Error(`${this.name}: ${answer.error}`)
+    return answer.result
+  }
 }
 
-function resultOf(answer: Answer): number | ArrayBuffer {
-  if ("error" in answer) throw new Error(answer.error)
-  return answer.result
+/** Returns why a file cannot be read, in words that say what to do. */
+function reasonOf({ name, message }: Error): string {
+  // Chromium, Firefox and WebKit also say so of a file that another program writes meanwhile.
+  const hasChanged = name === "NotReadableError" || name === "NotFoundError"
+  return hasChanged ? "it is a folder, or has changed since it was opened: open it again" : message
 }
 
 /** Returns a file without the compression of gzip, which cannot be read from the middle. */

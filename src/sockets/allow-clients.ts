@@ -62,7 +62,11 @@ export async function allowClients(
     get size() {
       return list.keys.size
     },
-    close: () => handler.close(),
+    close() {
+      // Closed alone, it would leave the address some milliseconds later. This does what unbind() does, at once.
+      if (!handler.closed) handler.disconnect(ADDRESS)
+      handler.close()
+    },
   }
 }
 
@@ -128,12 +132,21 @@ class KeyFile implements KeyList {
   }
 
   async latest(): Promise<ReadonlySet<string>> {
-    if (this.#currentVersion() !== this.#version) await this.read().catch(warn)
+    if (this.#currentVersion() !== this.#version)
+      await this.read().catch((error: Error) => {
+        error.message += `; the list read before, of ${this.keys.size} keys, stays in force`
+        warn(error)
+      })
     return this.keys
   }
 
+  /** Returns what changes whenever the file does, or why it cannot be looked at. */
   #currentVersion(): string {
-    const { mtimeMs, size, ino } = statSync(this.#file, { throwIfNoEntry: false }) ?? {}
-    return `${mtimeMs} ${size} ${ino}`
+    try {
+      const { mtimeMs, size, ino } = statSync(this.#file)
+      return `${mtimeMs} ${size} ${ino}`
+    } catch (error) {
+      return (error as NodeJS.ErrnoException).message
+    }
   }
 }

@@ -1,6 +1,6 @@
 /** The inspector page in use, opened from its file in Chromium, offline. */
 import { execFileSync } from "node:child_process"
-import { readFileSync, writeFileSync } from "node:fs"
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { join } from "node:path"
@@ -255,6 +255,19 @@ describe("a dropped capture", () => {
     await expect
       .poll(() => page.evaluate(() => navigator.clipboard.readText().catch(() => "")))
       .toBe(rows)
+  })
+
+  test("that has changed since is not read again, and the page says so", async () => {
+    const file = write("grows.pcap", readFileSync(sample))
+    await open()
+    await inspector.choose(file)
+    await inspector.settled()
+    appendFileSync(file, "more")
+    await inspector.page.locator("#open-reports").click()
+    await inspector.page
+      .locator("#reports-mistake")
+      .filter({ hasText: /^grows\.pcap: .* has changed since it was opened: open it again$/ })
+      .waitFor()
   })
 
   test("is limited to a connection by a click, and complete again after another", async () => {

@@ -438,14 +438,12 @@ export function makeScenario(seed: number): Scenario {
   if (isSteady) takeNextIds(new Random(seed, 29), sockets)
   const plainProcess = random.chance(0.12) ? acceptPlain(random, sockets) : undefined
   const silent = new Random(seed, 47)
-  // Who reads no arenas has to announce that.
-  const isOneRevision = sockets.every(({ endpoints }) =>
-    endpoints.every(({ options }) => options.revision === undefined),
+  // Who reads no arenas has to announce that, and who announces nothing may be taken for a plain peer.
+  const mayBeSilent = sockets.every(({ endpoints }) =>
+    endpoints.every(({ options }) => options.revision === undefined && !options.acceptPlain),
   )
   const unannounced =
-    silent.chance(0.15) && !curve && plainProcess === undefined && isOneRevision
-      ? silent.pick(["in", "out"] as const)
-      : undefined
+    silent.chance(0.15) && !curve && mayBeSilent ? silent.pick(["in", "out"] as const) : undefined
   const attackers =
     !breaks && random.chance(0.15) ? hostile(random, binding, curve && encrypted) : []
   floodOtherwise(new Random(seed, 43), attackers, sockets)

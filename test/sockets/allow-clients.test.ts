@@ -1,9 +1,9 @@
 /** Clients with CURVE whose keys are in a list, or in a file that changes. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { describe, expect, onTestFinished, test } from "vitest"
-import { allowClients, Context, curveKeyPair, Pull, Push, z85Decode } from "zeromq-lz4"
+import { allowClients, Context, curveKeyPair, Pull, Push, z85Decode, z85Encode } from "zeromq-lz4"
 
 import { anyPort, use } from "../support/sockets.js"
 import { transports } from "../support/transports.js"
@@ -60,15 +60,30 @@ describe.each(transports)("over $name", ({ scheme }) => {
     const warned = new Promise<Error>((resolve) => process.once("warning", resolve))
     writeFileSync(file, "half a key")
     expect(await accepts(one)).toBe(true)
-    expect(await warned).toMatchObject({ code: "ERR_LZ4_CLIENT_KEYS" })
+    expect(await warned).toMatchObject({
+      code: "ERR_LZ4_CLIENT_KEYS",
+      message: expect.stringContaining("; the list read before, of 2 keys, stays in force"),
+    })
     rmSync(file)
     expect(await accepts(other)).toBe(true)
+    // Nor does one that cannot even be looked at.
+    symlinkSync(file, file)
+    expect(await accepts(other)).toBe(true)
+    rmSync(file)
+    writeFileSync(file, `#${one.publicKey}\n#----\n${other.publicKey}\n`)
+    expect(await accepts(one)).toBe(false)
   })
 })
 
 test("who is not in the list is refused", async () => {
   const { accepts } = await server("lz4+tcp://", [one.publicKey])
   expect(await accepts(other)).toBe(false)
+})
+
+test("an error does not quote what may be a secret key", async () => {
+  const { secretKey } = one
+  expect(() => z85Encode(secretKey as never)).toThrow("bytes must be a Uint8Array; got a string")
+  await expect(allowClients(secretKey as never)).rejects.toThrow("or { file }; got a string")
 })
 
 test("a context has one handler, and may have another after close()", async () => {

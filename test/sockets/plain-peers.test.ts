@@ -457,9 +457,13 @@ describe.each([
     await peer.closed
   }
 
-  function warned(): string[] {
+  /** Returns the warnings about the endpoints of a test, as those of others may come late. */
+  function warned(endpoints: () => readonly (string | null)[]): string[] {
     const warnings: string[] = []
-    const add = ({ message }: Error) => warnings.push(message)
+    const add = ({ message }: Error) => {
+      if (endpoints().some((endpoint) => message.includes(` of ${endpoint} `)))
+        warnings.push(message)
+    }
     process.on("warning", add)
     onTestFinished(() => void process.off("warning", add))
     return warnings
@@ -484,7 +488,7 @@ describe.each([
   ] as const)(
     "the error suggests the cause for a peer that %s",
     async (_, revision, sent, isPlain) => {
-      const warnings = warned()
+      const warnings = warned(() => [pull.lastEndpoint])
       const pull = use(new lz4.Pull())
       await pull.bind(ANY_LZ4, thread)
       const offence = new Promise<lz4.ProtocolErrorEvent>((resolve) => {
@@ -505,7 +509,7 @@ describe.each([
     ["a REQ that asks a REP", () => [new lz4.Request(), new zeromq.Reply()] as const],
     ["a PUB that sends to a SUB", () => [new lz4.Publisher(), new zeromq.Subscriber()] as const],
   ])("%s of libzmq warns once, unless it accepts plain peers", async (_, sockets) => {
-    const warnings = warned()
+    const warnings = warned(() => [`lz4+${theirs.lastEndpoint}`])
     const [ours, theirs] = sockets()
     use(ours)
     use(theirs)
@@ -522,8 +526,20 @@ describe.each([
     ])
   })
 
+  test("a socket that is closed before that has warned if it sent something", async () => {
+    const warnings = warned(() => [`lz4+${reply.lastEndpoint}`])
+    const reply = use(new zeromq.Reply())
+    await reply.bind("tcp://127.0.0.1:*")
+    const request = use(new lz4.Request({ receiveTimeout: 50 }))
+    request.connect(`lz4+${reply.lastEndpoint}`, thread)
+    await request.send("hello")
+    await expect(request.receive()).rejects.toMatchObject({ code: "EAGAIN" })
+    request.close()
+    await eventually(() => says(warnings).length > 0)
+  })
+
   test("a peer that only receives, and announces nothing, may be one in Ruby, Rust or Python", async () => {
-    const warnings = warned()
+    const warnings = warned(() => [push.lastEndpoint])
     const push = use(new lz4.Push())
     await push.bind(ANY_LZ4, thread)
     const silent = handshake("PULL")
@@ -539,7 +555,7 @@ describe.each([
   })
 
   test("without a listener, each endpoint warns once", async () => {
-    const warnings = warned()
+    const warnings = warned(() => endpoints)
     const pull = use(new lz4.Pull())
     const endpoints: string[] = []
     for (let i = 0; i < 2; i++) {
@@ -558,7 +574,7 @@ describe.each([
   })
 
   test("without a listener, there is no warning of other errors", async () => {
-    const warnings = warned()
+    const warnings = warned(() => [pull.lastEndpoint])
     const pull = use(new lz4.Pull())
     await pull.bind(ANY_LZ4, thread)
     const gone = new Promise((resolve) => pull.lz4.once("disconnect", resolve))

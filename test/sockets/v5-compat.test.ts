@@ -349,6 +349,26 @@ describe.each(ways)("$name", ({ zmq, scheme }) => {
   })
 })
 
+test.each(["tcp", "lz4+tcp"])(
+  "over %s://, arguments that are no options are ignored, as by zeromq.js",
+  async (scheme) => {
+    const got = await runScript(`
+    const compat = require("zeromq-lz4/v5-compat")
+    const [pull, push] = [compat.socket("pull"), compat.socket("push")]
+    const got = new Promise((resolve) => pull.on("message", (part) => resolve(String(part))))
+    const addresses = ["${scheme}://127.0.0.1:*"]
+    addresses.forEach(pull.bindSync, pull)
+    pull.bindSync(addresses[0], null)
+    const endpoint = pull.getsockopt(compat.ZMQ_LAST_ENDPOINT)
+    ;[endpoint].forEach(push.connect, push)
+    push.connect(endpoint, () => {})
+    push.connect(endpoint, null)
+    push.send("1")
+    return got`)
+    expect(got).toBe("1")
+  },
+)
+
 test("also works if zeromq.js's exports cannot be changed, even for a moment", async () => {
   const got = await runScript(`
     Object.freeze(require("zeromq"))

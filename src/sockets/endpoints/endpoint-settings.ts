@@ -40,9 +40,10 @@ export class SettingsReader {
   }
 
   /** @throws TypeError, RangeError, or Error in the form of zeromq.js. */
-  read(socket: Socket, address: string, options: EndpointOptions): EndpointSettings {
+  read(socket: Socket, address: string, given: EndpointOptions | null): EndpointSettings {
+    const options = given ?? {}
     refuseSocketOptions(options, ENDPOINT_OPTIONS, socket)
-    const hasNoOptions = Object.keys(options ?? {}).length === 0
+    const hasNoOptions = Object.keys(options).length === 0
     if (hasNoOptions && this.#sharedSettings?.changes === this.#state.optionChanges) {
       const { settings } = this.#sharedSettings
       settings.transport.encoder.share()

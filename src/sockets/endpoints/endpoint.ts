@@ -309,7 +309,7 @@ export abstract class Endpoint implements Source {
 
   protected tellClosed(connection: PeerConnection, { error, stage, counts }: Ending): void {
     this.settings.authenticator.cancel(connection)
-    this.#plainPeers.forget(connection)
+    this.#plainPeers.forget(connection, counts)
     // As with libzmq, a connection that this side ended has no more events.
     if (!this.#farewells.has(connection)) {
       if (stage === "handshaking")

@@ -1,7 +1,7 @@
 import { ProtocolError } from "../../codec/errors.js"
 import { Deadline } from "../../transport/deadline.js"
 import { warn } from "../../transport/diagnosis.js"
-import type { PeerConnection } from "../../transport/transport.js"
+import type { ConnectionCounts, PeerConnection } from "../../transport/transport.js"
 import type { Endpoint } from "./endpoint.js"
 
 /** Milliseconds after which a peer that announced nothing is reported if it has sent nothing. */
@@ -59,10 +59,11 @@ export class PlainPeers {
     )
   }
 
-  /** The connection has ended. */
-  forget(connection: PeerConnection): void {
+  /** The connection has ended. What was sent to a peer of libzmq is lost, however soon that was. */
+  forget(connection: PeerConnection, { sent, received }: ConnectionCounts): void {
     this.#silent.get(connection)?.clear()
-    this.#silent.delete(connection)
+    if (this.#silent.delete(connection) && sent.messages > 0 && received.messages === 0)
+      this.#hasReportedSilence ||= this.#warnOf(connection)
   }
 
   /**
