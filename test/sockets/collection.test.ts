@@ -54,6 +54,7 @@ test("listeners of a socket's lz4 are called even if nothing refers to the socke
       return [new WeakRef(push), push.lz4]
     })()
     const told = new Promise((resolve) => lz4.on("disconnect", resolve))
+    setInterval(() => {}, 1000) // a thread may tell of it later, and keeps no process alive
     while (ref.deref()) await collect()
     await told
     return lz4.stats.sent.messages`)

@@ -31,7 +31,7 @@ import {
   transports,
 } from "../support/transports.js"
 import { plainPart } from "../support/wire.js"
-import { handshake, message, messagesOf, parseStream } from "../support/zmtp.js"
+import { asOthersThanLibzmq, handshake, message, messagesOf, parseStream } from "../support/zmtp.js"
 
 const connected = "const push = new zmq.Push(); push.connect(argument.endpoint);"
 const natural = { code: 0, signal: null }
@@ -651,7 +651,7 @@ function stall(server: Server): Socket[] {
   const sockets: Socket[] = []
   server.on("connection", (socket) => {
     socket.on("error", () => {})
-    socket.write(handshake("PULL"))
+    socket.write(asOthersThanLibzmq(handshake("PULL")))
     sockets.push(socket.pause())
   })
   return sockets

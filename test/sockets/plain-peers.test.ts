@@ -9,7 +9,7 @@ import { rawPeer } from "../support/raw-peer.js"
 import { eventually, freePort, subscribed, use } from "../support/sockets.js"
 import { plain, text, threaded } from "../support/threads.js"
 import { concat, SENTINELS } from "../support/wire.js"
-import { message as frames, handshake } from "../support/zmtp.js"
+import { asOthersThanLibzmq, message as frames, handshake } from "../support/zmtp.js"
 
 const toTcp = (endpoint: string) => endpoint.replace("lz4+tcp://", "tcp://")
 const toLz4 = (endpoint: string) => endpoint.replace("tcp://", "lz4+tcp://")
@@ -542,8 +542,7 @@ describe.each([
     const warnings = warned(() => [push.lastEndpoint])
     const push = use(new lz4.Push())
     await push.bind(ANY_LZ4, thread)
-    const silent = handshake("PULL")
-    silent[8] = 0
+    const silent = asOthersThanLibzmq(handshake("PULL"))
     use(await rawPeer(push.lastEndpoint as string, silent))
     await eventually(() => push.lz4.connections.length === 1)
     // One that is libzmq's comes later, and is noticed later.

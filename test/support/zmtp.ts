@@ -32,6 +32,11 @@ export function greeting({ major = 3, minor = 1, mechanism = "NULL" } = {}): Uin
   return bytes
 }
 
+/** Returns a greeting, or what begins with one, as peers in Ruby, Rust and Python send it. */
+export function asOthersThanLibzmq(bytes: Uint8Array): Uint8Array {
+  return new Uint8Array(bytes).fill(0, 1, 9)
+}
+
 /** Returns the head of a frame whose body has, or claims to have, this many bytes. */
 export function frameHead(bodyBytes: number | bigint, flags = 0): Uint8Array {
   if (bodyBytes <= 255) return Uint8Array.of(flags, Number(bodyBytes))

@@ -343,7 +343,7 @@ for (const next of ["a reply", "a connection", "sendTimeout", "a receive()"] as 
   scenario(
     `relaxed set while send() waits lets it send with the next event: ${next}`,
     async ({ zmq, make, bind, joined, settled, sleep, observe }) => {
-      const sendTimeout = next === "sendTimeout" ? 2000 : -1
+      const sendTimeout = next === "sendTimeout" ? 3000 : -1
       const [router, request] = [make(zmq.Router), make(zmq.Request, { sendTimeout })]
       request.connect(await bind(router))
       await request.send("1")
@@ -353,6 +353,7 @@ for (const next of ["a reply", "a connection", "sendTimeout", "a receive()"] as 
         sent = true
       })
       if (next !== "sendTimeout") await settled()
+      else await sleep(200)
       request.relaxed = true
       if (next !== "sendTimeout") await settled()
       else await sleep(20)
