@@ -89,6 +89,10 @@ function reasonOf({ name, message }: Error): string {
 async function unpacked(file: Blob): Promise<Blob> {
   const [first, second] = new Uint8Array(await file.slice(0, 2).arrayBuffer())
   if (first !== 0x1f || second !== 0x8b) return file
+  if (typeof DecompressionStream === "undefined")
+    throw new Error(
+      "this browser cannot unpack it (Safari before 16.4, for example): gunzip it first",
+    )
   const plain = file.stream().pipeThrough(new DecompressionStream("gzip"))
   try {
     return await new Response(plain).blob()

@@ -468,6 +468,13 @@ test("a file of which the compressed data is damaged is refused, by its name", a
   expect(await inspector.text("failure")).toMatch(/^damaged\.pcap\.gz: the gzip data is damaged/)
 })
 
+test("a browser that cannot unpack a file says what to do", async () => {
+  await open({ before: () => Reflect.deleteProperty(globalThis, "DecompressionStream") })
+  await inspector.choose(write("packed.pcap.gz", gzipSync(readFileSync(sample))))
+  expect(await inspector.settled()).toBe("failed")
+  expect(await inspector.text("failure")).toMatch(/^packed\.pcap\.gz: .* gunzip it first$/)
+})
+
 test("`inspect` has the same columns and totals as the page", async () => {
   const inspect = [join(root, "dist/cli/main.js"), "inspect", sample]
   const said = execFileSync(process.execPath, inspect, { encoding: "utf8" }).trimEnd().split("\n")
