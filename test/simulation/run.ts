@@ -324,12 +324,15 @@ function finish(run: Run, checkers: readonly Checker[]): void {
     )
   // As in libzmq, a PAIR does not read a new connection of its partner that is made before the end
   // of the old one is noticed. Neither does a ROUTER, if the peer has a routing id of its own. A
-  // proxy without a peer behind it reads nothing.
+  // proxy without a peer behind it reads nothing, and a REQ nothing that strangers send without a request.
   const mayStay =
     mayRefuse(run.scenario) ||
     run.scenario.sockets.some(
       ({ type, options, isForwarded }) =>
-        type === "Pair" || options.routingId !== undefined || isForwarded === true,
+        type === "Pair" ||
+        (type === "Request" && run.scenario.hostile.length > 0) ||
+        options.routingId !== undefined ||
+        isForwarded === true,
     )
   // A slow processor takes longer for the same work.
   const slowness = 1 + 2 * run.scenario.clockMs
