@@ -538,6 +538,35 @@ describe.each([
     await eventually(() => says(warnings).length > 0)
   })
 
+  test("who listens to the channel, or to errors, is told there and not warned", async () => {
+    const router = use(new zeromq.Router())
+    await router.bind("tcp://127.0.0.1:*")
+    const endpoint = `lz4+${router.lastEndpoint}`
+    const warnings = warned(() => [endpoint])
+    const told: unknown[] = []
+    const tell = (message: unknown) => told.push(message)
+    lz4.channels.silentPeer.subscribe(tell)
+    onTestFinished(() => void lz4.channels.silentPeer.unsubscribe(tell))
+    const dealer = use(new lz4.Dealer())
+    dealer.connect(endpoint, thread)
+    await dealer.send("hello")
+    await router.receive()
+    dealer.close()
+    await eventually(() => told.length > 0)
+
+    const other = use(new lz4.Dealer())
+    const failed = new Promise((resolve) => other.lz4.once("protocolError", resolve))
+    other.connect(endpoint, thread)
+    await other.send("hello")
+    const [id] = await router.receive()
+    await router.send([id as Buffer, "plain text"])
+    await failed
+    other.close()
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    expect(told).toHaveLength(1)
+    expect(warnings).toEqual([])
+  })
+
   test("a peer that only receives, and announces nothing, may be one in Ruby, Rust or Python", async () => {
     const warnings = warned(() => [push.lastEndpoint])
     const push = use(new lz4.Push())

@@ -29,11 +29,16 @@ export class PlainPeers {
     if (connection.peerRevision !== undefined) return
     const limit = new Deadline(SILENCE_MS, () => {
       this.#silent.delete(connection)
-      if (this.#hasReportedSilence || connection.counts.received.messages > 0) return
-      const isHeard = this.#endpoint.host.lz4.silent(connection, this.#endpoint)
-      this.#hasReportedSilence = isHeard || this.#warnOf(connection)
+      if (connection.counts.received.messages === 0) this.#report(connection)
     })
     this.#silent.set(connection, limit)
+  }
+
+  /** Reports a silent peer to the channel, or warns of it if nobody listens there. Once for the endpoint. */
+  #report(connection: PeerConnection): void {
+    if (this.#hasReportedSilence) return
+    const isHeard = this.#endpoint.host.lz4.silent(connection, this.#endpoint)
+    this.#hasReportedSilence = isHeard || this.#warnOf(connection)
   }
 
   /**
@@ -61,9 +66,14 @@ export class PlainPeers {
 
   /** The connection has ended. What was sent to a peer of libzmq is lost, however soon that was. */
   forget(connection: PeerConnection, { sent, received }: ConnectionCounts): void {
+    const isLost = connection.peerIsLibzmq && sent.messages > 0 && received.messages === 0
+    if (this.#stopWatching(connection) && isLost) this.#report(connection)
+  }
+
+  /** Returns whether the peer was still to be reported. */
+  #stopWatching(connection: PeerConnection): boolean {
     this.#silent.get(connection)?.clear()
-    if (this.#silent.delete(connection) && sent.messages > 0 && received.messages === 0)
-      this.#hasReportedSilence ||= this.#warnOf(connection)
+    return this.#silent.delete(connection)
   }
 
   /**
@@ -71,6 +81,8 @@ export class PlainPeers {
    * if nobody listens for the event.
    */
   explain(connection: PeerConnection, error: ProtocolError): ProtocolError {
+    // It has said something, which is reported as an error.
+    this.#stopWatching(connection)
     if (!isProbablyPlain(connection, error)) return error
     const explained = new ProtocolError(
       error.code,
