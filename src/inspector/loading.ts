@@ -51,6 +51,8 @@ export class Loading {
   #failure: string | undefined
   /** The reading that finds the rows. */
   #first: Reading | undefined
+  /** The readings of the whole capture that are under way besides. */
+  readonly #again = new Set<Promise<void>>()
   #milliseconds = 0
   /** Whether no more rows will be added. */
   #isOver = false
@@ -95,12 +97,16 @@ export class Loading {
     else if (this.#phase === "reading") this.#phase = "cancelled"
   }
 
-  /** Ends all work: another capture was opened. */
-  close(): void {
+  /**
+   * Ends all work: another capture was opened. Resolves once the files are not read any more, as what is being
+   * saved or added up goes on.
+   */
+  async close(): Promise<void> {
     if (this.#isReading) this.#phase = "cancelled"
     this.#closed = true
     this.#close()
     if (!this.#looking) this.#search?.close()
+    await Promise.allSettled(this.#again)
   }
 
   filter(text: string): void {
@@ -149,7 +155,13 @@ export class Loading {
   }
 
   /** Reads the capture once more, up to where it was read. */
-  async #readAgain(add: (events: readonly CaptureEvent[]) => void): Promise<void> {
+  #readAgain(add: (events: readonly CaptureEvent[]) => void): Promise<void> {
+    const again = this.#readFirstAgain(add).finally(() => this.#again.delete(again))
+    this.#again.add(again)
+    return again
+  }
+
+  async #readFirstAgain(add: (events: readonly CaptureEvent[]) => void): Promise<void> {
     const first = this.#first
     if (!first) throw new Error("There are no rows: nothing of the capture has been read.")
     const { steps: until } = first

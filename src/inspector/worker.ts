@@ -18,8 +18,7 @@ const current = (): Loading => {
 
 const calls: { [Name in keyof Calls]: (...args: Parameters<Calls[Name]>) => unknown } = {
   open(capture, files, dictionary, filter) {
-    loading?.close()
-    for (const file of chosen) file.close()
+    void closeAll(loading, chosen)
     chosen = "id" in files ? [] : files.map((file) => new PageFile(file))
     if (!("id" in files)) endFollowed()
     const captured = "id" in files ? [fileOf(files)] : chosen
@@ -39,6 +38,12 @@ const calls: { [Name in keyof Calls]: (...args: Parameters<Calls[Name]>) => unkn
   json: (part, characters) => current().opened.json(part, characters),
   decode: decodeText,
   download: (part, which) => current().opened.blob(part, which),
+}
+
+/** Ends an earlier capture, and gives back its files once nothing reads them. */
+async function closeAll(earlier: Loading | undefined, files: readonly PageFile[]): Promise<void> {
+  await earlier?.close()
+  for (const file of files) file.close()
 }
 
 /** Returns what has come of a recording in progress, which is opened again with another dictionary. */

@@ -257,6 +257,21 @@ describe("a dropped capture", () => {
       .toBe(rows)
   })
 
+  test("is saved although another is opened meanwhile", async () => {
+    await open()
+    await inspector.choose(sample)
+    await inspector.settled()
+    const [download] = await Promise.all([
+      inspector.page.waitForEvent("download"),
+      inspector.page.evaluate(() => {
+        document.querySelector<HTMLElement>("#save-json")!.click()
+        document.querySelector<HTMLElement>(".load-sample.loaded")!.click()
+      }),
+    ])
+    expect(readFileSync(await download.path(), "utf8")).toContain('"type":"message"')
+    expect(await inspector.text("saving-mistake")).toBe("")
+  })
+
   test("that has changed since is not read again, and the page says so", async () => {
     const file = write("grows.pcap", readFileSync(sample))
     await open()
