@@ -12,9 +12,11 @@ export const curveWasm = () => readFileSync(join(build, "curve.wasm"), "base64")
  * another version, if the package is replaced while it runs.
  */
 export const curveWasmFile = () => {
-  const hash = createHash("sha256").update(curveWasm()).digest("hex")
-  return `curve-wasm-${hash.slice(0, 8).toUpperCase()}.js`
+  file ??= `curve-wasm-${createHash("sha256").update(curveWasm()).digest("hex").slice(0, 8).toUpperCase()}.js`
+  return file
 }
+/** @type {string | undefined} */
+let file
 
 /** Resolves "curve-wasm" to that module. @type {import("esbuild").Plugin} */
 export const separateCurveWasm = {

@@ -1,15 +1,13 @@
 import { existsSync } from "node:fs"
 import type { BridgeCurve } from "../bridge/curve-end.js"
 import { type Curve, curveOf, type KeyPair } from "../curve/curve.js"
-import { parseKeyList } from "../curve/key-list.js"
+import { LIST_MAX_BYTES, parseKeyList, withoutMark } from "../curve/key-list.js"
 import { formatKey, KEY_DIGITS, keyInText } from "../curve/keys.js"
 import { fileError, InputError, UsageError } from "./errors.js"
 import { readStartSync } from "./input.js"
 
 /** Maximum size of a file with keys that is read. */
 const FILE_MAX_BYTES = 4096
-/** The same for a list of clients' keys: more than 20,000. */
-const LIST_MAX_BYTES = 1024 * 1024
 /** The names in what `keygen` prints. */
 export const PUBLIC_KEY = "CURVE_PUBLIC_KEY"
 export const SECRET_KEY = "CURVE_SECRET_KEY"
@@ -138,8 +136,8 @@ function readClientKeys(option: string, file: string): Set<string> {
   }
 }
 
-/** Returns the text of a file of keys, without the mark that editors of Windows put before it. */
-const textOf = (bytes: Buffer): string => bytes.toString("latin1").replace(/^\xef\xbb\xbf/, "")
+/** Returns the text of a file of keys. */
+const textOf = (bytes: Buffer): string => withoutMark(bytes.toString("latin1"))
 
 /** Returns the key in a file: its only text, or the value of a variable among others. */
 function fromFile(file: string, variable: string): string {

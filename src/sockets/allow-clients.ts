@@ -1,20 +1,16 @@
-/** Answers ZAP's questions about clients with CURVE (RFC 27 of the ZeroMQ project) from a list of their keys. */
+/** Answers ZAP's questions (RFC 27 of the ZeroMQ project) about clients with CURVE from a list of keys. */
 import { createReadStream, statSync } from "node:fs"
 import type * as zmq from "zeromq"
 import { shown, withCode, wrongType } from "../codec/errors.js"
 import { ownOptions } from "../codec/options.js"
-import { parseKeyList } from "../curve/key-list.js"
+import { LIST_MAX_BYTES, parseKeyList, withoutMark } from "../curve/key-list.js"
 import { formatKey, parseKey } from "../curve/keys.js"
 import { warn } from "../transport/diagnosis.js"
 import { loadZeromq } from "../zeromq.js"
+import { ADDRESS } from "./zap.js"
 
-const ADDRESS = "inproc://zeromq.zap.01"
 const ALLOWED = "200"
 const REFUSED = "400"
-/** Maximum size of a list, in bytes: more than 20,000 keys. */
-const LIST_MAX_BYTES = 1024 * 1024
-/** What editors of Windows put before a text. */
-const UTF8_MARK = /^\xef\xbb\xbf/
 
 /** The public keys of the clients that may connect: 40 characters of Z85, or 32 bytes, each. */
 export type ClientKeys = Iterable<string | Uint8Array> | { file: string }
@@ -128,7 +124,7 @@ class KeyFile implements KeyList {
       if (text.length > LIST_MAX_BYTES)
         throw new Error(`${this.#file}: a list of keys has ${LIST_MAX_BYTES} bytes at most`)
     }
-    return text.replace(UTF8_MARK, "")
+    return withoutMark(text)
   }
 
   async latest(): Promise<ReadonlySet<string>> {

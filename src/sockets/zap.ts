@@ -10,7 +10,7 @@ import type { SocketTypeName } from "../zmtp/socket-types.js"
 
 const { Dealer, Reply, Router } = loadZeromq()
 
-const ADDRESS = "inproc://zeromq.zap.01"
+export const ADDRESS = "inproc://zeromq.zap.01"
 const VERSION = "1.0"
 /**
  * Prefix of request ids, by which replies are matched with requests. It is unusual, so that an id that

@@ -1,8 +1,7 @@
 /** The engines of Chrome, Firefox and Safari, with what the tests do in all of them. */
-import { accessSync, constants } from "node:fs"
-import { delimiter, join } from "node:path"
 import { type Browser, chromium } from "playwright-core"
 import puppeteer from "puppeteer-core"
+import { onPath } from "../../scripts/lib/files.mjs"
 import { launchWebKit } from "./webkit.js"
 
 /** Limit of each wait for the browser, which only ends tests that hang. */
@@ -120,15 +119,7 @@ async function launchFirefox(): Promise<Engine> {
 
 /** Returns the path of the first of some programs. */
 function pathOf(...names: string[]): string {
-  for (const name of names)
-    for (const directory of (process.env.PATH ?? "").split(delimiter)) {
-      const path = join(directory, name)
-      try {
-        accessSync(path, constants.X_OK)
-        return path
-      } catch {
-        // The next one.
-      }
-    }
-  throw new Error(`${names[0]} is not on PATH: apt-get install ${names[0]}`)
+  const path = onPath(...names)
+  if (path === undefined) throw new Error(`${names[0]} is not on PATH: apt-get install ${names[0]}`)
+  return path
 }

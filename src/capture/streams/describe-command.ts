@@ -9,12 +9,12 @@ const SHOWN_PROPERTIES = 16
 /** Replaces each byte of a password. */
 const BLANK = 0x2a
 
-/** Bytes of the data of CURVE's HELLO (RFC 26 of the ZeroMQ project), and the zeros in it after the version. */
+/** Size of the data of CURVE's HELLO (RFC 26 of the ZeroMQ project), and where its zeros are. */
 const CURVE_HELLO_BYTES = 194
 const VERSION_BYTES = 2
 const ZEROS_END = 74
 
-/** Returns whether the data of a HELLO are those of CURVE, which has no password. PLAIN has none of this form. */
+/** Returns whether the data of a HELLO are those of CURVE, which has no password. PLAIN's differ. */
 export const isCurveHello = (body: Uint8Array): boolean =>
   body.length === CURVE_HELLO_BYTES &&
   body[0] === 1 &&
