@@ -10,6 +10,9 @@
 #define INNER_SIZE_AT 8
 #define COUNT_AT 12
 
+#define FREE_PARTS 1024
+#define PARTS_PER_BYTE 16
+
 zl_arena *zl_arena_slot(void) {
   static zl_arena slot;
   return &slot;
@@ -63,10 +66,18 @@ static uint32_t encode_body(zl_dictionary *dictionary, const uint8_t *frames, ui
   return zl_block_encode(dictionary, frames, length, body, length - 1, effort);
 }
 
+/* Returns the number of parts that a body of this length pays for. Each costs a receiver time and
+ * memory, however small it is, and LZ4 makes thousands out of a few bytes (RFC.md section A.1). */
+static uint64_t parts_paid(uint32_t body_bytes) {
+  return FREE_PARTS + PARTS_PER_BYTE * (uint64_t)body_bytes;
+}
+
 uint32_t zl_arena_encode(zl_dictionary *dictionary, const uint8_t *frames, uint32_t length,
-                         uint32_t messages, uint8_t *target, uint32_t min_bytes, int32_t effort) {
+                         uint32_t messages, uint32_t parts, uint8_t *target, uint32_t min_bytes,
+                         int32_t effort) {
   uint8_t *body = target + ZL_ARENA_HEAD_BYTES;
   uint32_t block = encode_body(dictionary, frames, length, body, min_bytes, effort);
+  if (parts > parts_paid(block)) block = 0;
   if (block == 0) memcpy(body, frames, length);
   zl_write_u32le(target, ZL_SENTINEL_LZ4A);
   zl_write_u32le(target + COMPRESSED_AT, block > 0);
@@ -105,6 +116,8 @@ int32_t zl_arena_read(zl_receiver *receiver, const uint8_t *wire, uint32_t wire_
   if (status < 0) return status;
   const uint32_t inner = zl_read_u32le(wire + INNER_SIZE_AT);
 
+  const uint64_t paid = parts_paid(wire_bytes - ZL_ARENA_HEAD_BYTES);
+  const uint32_t max = paid < ZL_ARENA_PARTS_MAX ? (uint32_t)paid : ZL_ARENA_PARTS_MAX;
   uint64_t budget_left = receiver->budget;
   uint8_t more = 0;
   while (arena->bytes < inner) {
@@ -112,13 +125,11 @@ int32_t zl_arena_read(zl_receiver *receiver, const uint8_t *wire, uint32_t wire_
     const uint32_t left = inner - arena->bytes;
     if (zmtp_frame_read(target + arena->bytes, left, &frame) != 0) return ZL_E_ARENA;
     if (frame.flags & ZMTP_COMMAND || frame.body_bytes > left - frame.head_bytes) return ZL_E_ARENA;
-    if (++arena->parts > ZL_ARENA_PARTS_MAX) return ZL_E_ARENA;
-    if (receiver->budget != UINT64_MAX) {
-      part->plain_bytes = frame.body_bytes;
-      part->budget_left = budget_left;
-      if (frame.body_bytes > budget_left) return ZL_E_BUDGET_EXCEEDED;
-      budget_left -= frame.body_bytes;
-    }
+    if (++arena->parts > max) return ZL_E_ARENA;
+    part->plain_bytes = frame.body_bytes;
+    part->budget_left = budget_left;
+    if (frame.body_bytes > budget_left) return ZL_E_BUDGET_EXCEEDED;
+    budget_left -= frame.body_bytes;
     arena->bytes += frame.head_bytes + (uint32_t)frame.body_bytes;
     arena->plain_bytes += (uint32_t)frame.body_bytes;
     more = frame.flags & ZMTP_MORE;

@@ -413,8 +413,9 @@ static int32_t send_dictionary(zl_transcoder *t, span *s) {
 static int32_t send_arena(zl_transcoder *t, span *s, const zl_arena *arena) {
   const uint32_t room = ZMTP_LONG_HEAD + ZL_ARENA_HEAD_BYTES + arena->bytes;
   if (room_left(s) < room) return needs_room(s, room);
-  uint32_t wire = zl_arena_encode(t->sender.dictionary, s->in, arena->bytes, arena->messages,
-                                  s->out + ZMTP_LONG_HEAD, t->sender.min_bytes, t->sender.effort);
+  uint32_t wire =
+      zl_arena_encode(t->sender.dictionary, s->in, arena->bytes, arena->messages, arena->parts,
+                      s->out + ZMTP_LONG_HEAD, t->sender.min_bytes, t->sender.effort);
   /* Plain parts take a sentinel each. */
   if (ZMTP_LONG_HEAD + wire >= arena->bytes + ZL_SENTINEL_BYTES * arena->parts) {
     t->sender.apart = arena->messages;

@@ -219,12 +219,13 @@ ZL_EXPORT uint32_t zl_arena_join(zl_arena *arena, uint32_t bytes, uint32_t parts
 ZL_EXPORT int32_t zl_arena_read(zl_receiver *receiver, const uint8_t *wire, uint32_t wire_bytes,
                                 uint8_t *target, zl_arena *arena);
 
-/* Writes the part for `messages` messages whose frames take `length` bytes, within the limits, to
- * `target`, which has room for ZL_ARENA_HEAD_BYTES + length bytes. Fewer than `min_bytes` bytes are
- * stored uncompressed. Returns the part's length. */
+/* Writes the part for `messages` messages of `parts` parts in all, whose frames take `length`
+ * bytes, within the limits, to `target`, which has room for ZL_ARENA_HEAD_BYTES + length bytes.
+ * Fewer than `min_bytes` bytes are stored uncompressed, and so are frames whose block would be too
+ * short for their parts. Returns the part's length. */
 ZL_EXPORT uint32_t zl_arena_encode(zl_dictionary *dictionary, const uint8_t *frames,
-                                   uint32_t length, uint32_t messages, uint8_t *target,
-                                   uint32_t min_bytes, int32_t effort);
+                                   uint32_t length, uint32_t messages, uint32_t parts,
+                                   uint8_t *target, uint32_t min_bytes, int32_t effort);
 
 /* -- Training (RFC.md section 6.4) ------------------------------------------- */
 

@@ -119,7 +119,16 @@ export class Encoder {
     const count = messages.length
     const minBytes = Math.min(this.#minCompressBytes, length + 1)
     const effort = this.#effort
-    const wire = zl_arena_encode(this.#dictionary, frames, length, count, target, minBytes, effort)
+    const wire = zl_arena_encode(
+      this.#dictionary,
+      frames,
+      length,
+      count,
+      parts,
+      target,
+      minBytes,
+      effort,
+    )
     // The same condition as in send_arena in transcoder.c.
     if (LONG_HEAD_BYTES + wire >= length + SENTINEL_BYTES * parts) return undefined
     return instance.copy(target, wire)

@@ -81,6 +81,7 @@ export interface Exports {
     frames: Pointer,
     length: number,
     messages: number,
+    parts: number,
     target: Pointer,
     minBytes: number,
     effort: number,

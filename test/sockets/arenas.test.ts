@@ -1,4 +1,7 @@
-/** Arenas are sent only to peers that have announced that they read them (RFC.md section 3.9). */
+/**
+ * Arenas are sent only to peers that have announced that they read them (RFC.md section 3.9), and received only
+ * if their bytes pay for their parts (section A.1).
+ */
 import { describe, expect, test } from "vitest"
 import * as zeromq from "zeromq"
 import {
@@ -15,11 +18,20 @@ import {
 import { Codec } from "zeromq-lz4/codec"
 
 import { payload } from "../../bench/payloads.mjs"
-import { rawPeer } from "../support/raw-peer.js"
+import { rawPeer, rawZmtpPeer } from "../support/raw-peer.js"
 import { eventually, use } from "../support/sockets.js"
 import { plain, threaded } from "../support/threads.js"
 import { concat, formOf, plainPart } from "../support/wire.js"
-import { handshake, message, messagesOf, parseStream, storedArena } from "../support/zmtp.js"
+import {
+  arenaOfEmptyParts,
+  frame,
+  handshake,
+  MOST_EMPTY_PARTS,
+  message,
+  messagesOf,
+  parseStream,
+  storedArena,
+} from "../support/zmtp.js"
 
 const MESSAGES = 200
 /** Their size as separate parts: each has a sentinel, and none is long enough to be compressed. */
@@ -146,6 +158,41 @@ describe.each([
     expect(hasArenas(await replies(dealer, inArena))).toBe(true)
     // What one connection has shown does not hold for the next.
     expect(hasArenas(await replies(dealer, inPart))).toBe(false)
+  })
+
+  test("as many empty parts as an arena's bytes pay for are received, and one more is refused", async () => {
+    const pull = use(new Pull())
+    const offences = watched(pull)
+    await pull.bind("lz4+tcp://127.0.0.1:*", thread)
+    const endpoint = pull.lastEndpoint as string
+    const good = frame(arenaOfEmptyParts(MOST_EMPTY_PARTS))
+    const bad = frame(arenaOfEmptyParts(MOST_EMPTY_PARTS + 1))
+    const peer = use(await rawZmtpPeer(endpoint, "PUSH", good, bad, good))
+    expect(await pull.receive()).toHaveLength(MOST_EMPTY_PARTS)
+    await peer.closed
+    expect((await eventually(() => offences[0])).error.code).toBe("ERR_LZ4_ARENA")
+
+    // Nothing else of that peer is received, and others are not affected.
+    use(await rawZmtpPeer(endpoint, "PUSH", message(plainPart(Buffer.from("hello")))))
+    expect(String((await pull.receive())[0])).toBe("hello")
+    expect(offences).toHaveLength(1)
+  })
+
+  test("what would be refused is not sent", async () => {
+    const batch = Array.from({ length: 256 }, () => Array<Buffer>(6).fill(Buffer.alloc(0)))
+    const pull = use(new Pull())
+    const offences = watched(pull)
+    await pull.bind("lz4+tcp://127.0.0.1:*", thread)
+    const push = use(new Push())
+    push.connect(pull.lastEndpoint as string, { ...thread, acceleration: 1 })
+    for (let round = 0; round < 4; round++) {
+      const sent = (async () => {
+        for (const parts of batch) await push.send(parts)
+      })()
+      for (const parts of batch) expect(await pull.receive()).toHaveLength(parts.length)
+      await sent
+    }
+    expect(offences).toEqual([])
   })
 
   test("a PUB sends arenas only to SUBs that read them", async () => {

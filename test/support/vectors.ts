@@ -22,11 +22,24 @@ export interface VectorPart {
   readonly length: number
 }
 
+/** An arena of equal messages, whose parts are letters "a". */
+export interface VectorArena {
+  readonly messages: number
+  /** The number of parts of each message, and their size in bytes. */
+  readonly parts: number
+  readonly size: number
+  /** Whether it has more parts than RFC.md section A.1 allows. */
+  readonly refused: boolean
+  readonly offset: number
+  readonly length: number
+}
+
 interface Manifest {
   readonly dictionarySha256: string
   readonly binSha256: string
   readonly plaintexts: readonly VectorPlaintext[]
   readonly parts: readonly VectorPart[]
+  readonly arenas: readonly VectorArena[]
 }
 
 const directory = new URL("../vectors/", import.meta.url)
@@ -36,8 +49,8 @@ export const manifest = JSON.parse(
 ) as Manifest
 export const bin: Uint8Array = readFileSync(new URL("vectors.bin", directory))
 
-export const wireOf = (part: VectorPart): Uint8Array =>
-  bin.subarray(part.offset, part.offset + part.length)
+export const wireOf = ({ offset, length }: VectorPart | VectorArena): Uint8Array =>
+  bin.subarray(offset, offset + length)
 
 export const plainOf = ({ kind, size }: { kind: Kind; size: number }): Uint8Array =>
   plaintext(kind, size)
@@ -52,3 +65,6 @@ export function nameOf(vector: Partial<VectorPart> & { kind: Kind; size: number 
   ]
   return [`${vector.kind} ${vector.size} B`, ...details.filter(Boolean)].join(", ")
 }
+
+export const nameOfArena = ({ messages, parts, size, refused }: VectorArena): string =>
+  `${messages} × ${parts} parts of ${size} B, ${refused ? "refused" : "accepted"}`

@@ -60,6 +60,23 @@ export function storedArena(...messages: readonly Uint8Array[][]): Uint8Array {
   return frame(concat(SENTINELS.LZ4A, sizes, frames))
 }
 
+/** The most parts that an arena may make out of the 23 bytes in `arenaOfEmptyParts`, RFC.md section A.1. */
+export const MOST_EMPTY_PARTS = 1392
+
+/** Returns an arena that makes a message of at least 20 empty parts out of as few bytes as possible. */
+export function arenaOfEmptyParts(parts: number): Uint8Array {
+  const size = 2 * parts
+  // The first part, a match that repeats it, and the last three parts: a block ends with literals.
+  const ofMatch = size - 2 - 6 - 19
+  const block = concat(
+    Uint8Array.of(0x2f, MORE, 0, 2, 0),
+    new Uint8Array(Math.floor(ofMatch / 255)).fill(255),
+    Uint8Array.of(ofMatch % 255, 0x60, MORE, 0, MORE, 0, 0, 0),
+  )
+  const sizes = Uint8Array.of(1, 0, 0, 0, size & 255, size >> 8, 0, 0, 1, 0, 0, 0)
+  return concat(SENTINELS.LZ4A, sizes, block)
+}
+
 /** Returns the READY of a peer, which announces a revision if one is given. */
 export function ready(socketType: string, revision?: number): Uint8Array {
   const property = (name: string, value: string) =>

@@ -214,6 +214,7 @@ function readArena(
     const frame = readFrame(run, at, MORE | LONG, "ERR_LZ4_ARENA")
     at = frame.end
     refuse(++parts > limit("ARENA_PARTS_MAX"))
+    refuse(parts > limit("ARENA_PARTS_FREE") + limit("ARENA_PARTS_PER_BYTE") * body.length)
     messages.at(-1)!.push(frame.body)
     const plainBytes = messages.at(-1)!.reduce((sum, { length }) => sum + length, 0)
     refuse(plainBytes > budget, "ERR_LZ4_BUDGET_EXCEEDED")

@@ -2,7 +2,7 @@
 
     python test/vectors/generate.py [DIRECTORY]      (needs test/interop/requirements.txt)
 
-They go beside this script, or to DIRECTORY. vectors.json says what there is,
+Some are arenas, of which RFC.md says which ones are refused. They go beside this script, or to DIRECTORY. vectors.json says what there is,
 vectors.bin holds the parts one after another. The plaintexts are in neither:
 plaintexts.py makes them, vectors.json has their hashes. The output is the same
 on every run with the pinned lz4.
@@ -63,6 +63,31 @@ def parts_of(kind, plain):
             yield {**fields, "form": "LZ4M", "blockSize": SMALL_BLOCK}, lz4m(plain, dictionary_bytes, SMALL_BLOCK)
 
 
+# Arenas of equal messages: how many, how many parts in each, and the bytes of a part.
+ARENAS = [
+    (256, 3, 4),
+    (256, 5, 0),
+    (256, 6, 1),
+    (256, 16, 9),
+    (1, 1376, 0),
+    # More parts than their blocks pay for.
+    (1, 1377, 0),
+    (256, 6, 0),
+    (256, 16, 0),
+    (1, 4096, 0),
+]
+
+
+def arena(messages, parts, size):
+    """Returns a wire part, and whether a receiver refuses it (RFC.md section A.1)."""
+    part = bytes([size]) + b"a" * size
+    frames = messages * ((parts - 1) * (b"\1" + part) + b"\0" + part)
+    body = block(frames, b"")
+    refused = messages * parts > min(4096, 1024 + 16 * len(body))
+    fields = {"messages": messages, "parts": parts, "size": size, "refused": refused}
+    return fields, b"LZ4A" + struct.pack("<III", 1, len(frames), messages) + body
+
+
 def sha256(data):
     return hashlib.sha256(data).hexdigest()
 
@@ -77,6 +102,11 @@ def main():
                 parts.append({**fields, "offset": len(blob), "length": len(part)})
                 blob += part
 
+    arenas = []
+    for fields, part in (arena(*given) for given in ARENAS):
+        arenas.append({**fields, "offset": len(blob), "length": len(part)})
+        blob += part
+
     def lines(rows):
         # One row a line, so that a change shows as one.
         return "[\n    " + ",\n    ".join(json.dumps(row) for row in rows) + "\n  ]"
@@ -87,12 +117,13 @@ def main():
         "binSha256": json.dumps(sha256(blob)),
         "plaintexts": lines(plaintexts),
         "parts": lines(parts),
+        "arenas": lines(arenas),
     }
     text = "{\n" + ",\n".join(f'  "{key}": {value}' for key, value in manifest.items()) + "\n}\n"
     directory = Path(sys.argv[1]) if len(sys.argv) > 1 else HERE
     (directory / "vectors.json").write_text(text)
     (directory / "vectors.bin").write_bytes(blob)
-    print(f"{len(parts)} parts of {len(plaintexts)} plaintexts, {len(blob)} bytes")
+    print(f"{len(parts)} parts of {len(plaintexts)} plaintexts, {len(arenas)} arenas, {len(blob)} bytes")
 
 
 if __name__ == "__main__":

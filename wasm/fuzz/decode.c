@@ -1,4 +1,5 @@
 /* Fuzzes receiving: any bytes as a part, against a second, plainer reading of the format. */
+#include "../zmtp.h"
 #include "lz4.h"
 
 #include "fuzz.h"
@@ -90,8 +91,9 @@ static int reference_single(situation s, bytes *plain) {
   return reference_blocks(s, *plain);
 }
 
-/* The most plaintext of a message in the frames of an arena, or -1 if they are not good. */
-static int64_t reference_frames(bytes frames, uint32_t count) {
+/* The most plaintext of a message in the frames of an arena with a body of this length, or -1 if they
+ * are not good. */
+static int64_t reference_frames(bytes frames, uint32_t count, size_t body_bytes) {
   uint64_t most = 0;
   uint64_t message = 0;
   uint32_t parts = 0;
@@ -111,7 +113,8 @@ static int64_t reference_frames(bytes frames, uint32_t count) {
     message = 0;
     count--;
   }
-  return more || count != 0 || parts > ZL_ARENA_PARTS_MAX ? -1 : (int64_t)most;
+  if (parts > ZL_ARENA_PARTS_MAX || parts > 1024 + 16 * body_bytes) return -1;
+  return more || count != 0 ? -1 : (int64_t)most;
 }
 
 /* The same for a whole arena; its frames become `plain`. */
@@ -129,7 +132,7 @@ static int64_t reference_arena(situation s, bytes *plain) {
   *plain = bytes_new(inner);
   if (form == 0) memcpy(plain->at, body, inner);
   if (form == 1 && !reference_block(s.dictionary, body, length, *plain)) return -1;
-  return reference_frames(*plain, count);
+  return reference_frames(*plain, count, length);
 }
 
 /* The budget that a good part needs, or -1 if it is not good. `plain` is the caller's. */
@@ -142,13 +145,22 @@ static int64_t reference_part(situation s, bytes *plain) {
 
 /* -- The comparison ---------------------------------------------------------------- */
 
+static uint32_t parts_in(bytes frames) {
+  uint32_t parts = 0;
+  zmtp_frame frame;
+  for (size_t at = 0; at < frames.length;
+       at += frame.head_bytes + (size_t)frame.body_bytes, parts++)
+    REQUIRE(zmtp_frame_read(frames.at + at, frames.length - at, &frame) == 0);
+  return parts;
+}
+
 static void check_arena(zl_receiver *receiver, zl_dictionary *dictionary, bytes frames,
                         uint32_t count) {
   static const int32_t efforts[] = {1, -3, -12};
   for (size_t i = 0; i < sizeof efforts / sizeof *efforts; i++) {
     bytes wire = bytes_new(ZL_ARENA_HEAD_BYTES + frames.length);
-    wire.length = zl_arena_encode(dictionary, frames.at, (uint32_t)frames.length, count, wire.at, 0,
-                                  efforts[i]);
+    wire.length = zl_arena_encode(dictionary, frames.at, (uint32_t)frames.length, count,
+                                  parts_in(frames), wire.at, 0, efforts[i]);
     REQUIRE(wire.length <= ZL_ARENA_HEAD_BYTES + frames.length);
     check_received(receiver, wire, frames);
   }

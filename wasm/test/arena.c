@@ -201,7 +201,7 @@ static void test_encode(const void *of) {
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
       bytes frames = part_frame(filled(fill, sizes[i]), 0);
       bytes target = bytes_new(ZL_ARENA_HEAD_BYTES + frames.length);
-      uint32_t length = zl_arena_encode(dictionary, frames.at, (uint32_t)frames.length, 1,
+      uint32_t length = zl_arena_encode(dictionary, frames.at, (uint32_t)frames.length, 1, 1,
                                         target.at, 512, effort);
       int stored = zl_read_u32le(target.at + 4) == 0;
       if (frames.length < 512 || fill == fill_noise) CHECK(stored);
@@ -325,6 +325,46 @@ static void test_groups(const void *of) {
   check_forms(stream, no_dictionary, " 2 2");
 }
 
+/* A11: what empty parts cost is paid for with bytes of the body. */
+static void test_cheap_parts(const void *of) {
+  (void)of;
+  static const struct {
+    uint32_t messages;
+    uint32_t each;
+    int32_t expected;
+  } arenas[] = {
+      {256, 1, ZL_LZ4A},     {256, 5, ZL_LZ4A},      {256, 6, ZL_E_ARENA},
+      {256, 16, ZL_E_ARENA}, {1, 4096, ZL_E_ARENA},
+      /* 22 bytes pay for 352 parts besides those that are free. */
+      {1, 1376, ZL_LZ4A},    {1, 1377, ZL_E_ARENA},
+  };
+  for (size_t i = 0; i < sizeof arenas / sizeof *arenas; i++) {
+    const uint32_t messages = arenas[i].messages;
+    bytes frames = empty_frames(messages * arenas[i].each, arenas[i].each);
+    const uint32_t length = (uint32_t)frames.length;
+    bytes block = bytes_new(zl_block_bound(length));
+    block.length = zl_block_encode(NULL, frames.at, length, block.at, (uint32_t)block.length, 1);
+    bytes wire = arena_part(1, length, messages, block);
+    zl_receiver *receiver = open_receiver(NO_BUDGET, 2);
+    bytes got;
+    CHECK_EQUAL(receive_part(receiver, wire, ALONE, &got), arenas[i].expected);
+    free(got.at);
+    free(wire.at);
+    free(block.at);
+
+    /* A sender stores what would be refused. */
+    wire = bytes_new(ZL_ARENA_HEAD_BYTES + length);
+    wire.length = zl_arena_encode(NULL, frames.at, length, messages, length / 2, wire.at, 0, 1);
+    CHECK_EQUAL(wire.at[4], arenas[i].expected == ZL_LZ4A);
+    CHECK_EQUAL(receive_part(receiver, wire, ALONE, &got), ZL_LZ4A);
+    CHECK(bytes_equal(got, frames));
+    zl_receiver_close(receiver);
+    free(got.at);
+    free(wire.at);
+    free(frames.at);
+  }
+}
+
 static void test_many_parts(const void *of) {
   (void)of;
   bytes stream = greeting("NULL", 3, 1);
@@ -358,6 +398,7 @@ int main(void) {
   for (size_t i = 0; i < sizeof arena_cases / sizeof *arena_cases; i++)
     RUN_CASE(arena_cases[i].rule, test_arena, &arena_cases[i]);
   RUN("the limits of what is in an arena", test_limits);
+  RUN("parts that cost nothing", test_cheap_parts);
   RUN("an arena is compressed where that is shorter", test_encode);
   RUN("what shares an arena", test_groups);
   RUN("a dictionary and a command end an arena", test_many_parts);

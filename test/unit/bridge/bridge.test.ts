@@ -19,7 +19,16 @@ import { Running } from "../../support/running-script.js"
 import { eventually, freePort } from "../../support/sockets.js"
 import { type Item, message, streamsOf, verbatim } from "../../support/transcoding.js"
 import { concat } from "../../support/wire.js"
-import { frame, greeting, handshake, messagesOf, parseStream, ready } from "../../support/zmtp.js"
+import {
+  arenaOfEmptyParts,
+  frame,
+  greeting,
+  handshake,
+  MOST_EMPTY_PARTS,
+  messagesOf,
+  parseStream,
+  ready,
+} from "../../support/zmtp.js"
 
 const { directory, at, file } = directoryOfTests()
 
@@ -444,6 +453,18 @@ describe("limits: a side that exceeds one loses its connection", () => {
     await bridge.until(/^#1 protocol error .* ERR_ZMTP_PARTS/)
     await eventually(() => plain.ended && lz4.ended)
     expect(messagesOf(parseStream(plain.received).frames)).toHaveLength(1)
+  })
+
+  test("an arena has as many empty parts as its bytes pay for, and not one more", async () => {
+    const { bridge, plain, lz4 } = await joined("plain")
+    const arenas = [MOST_EMPTY_PARTS, MOST_EMPTY_PARTS + 1].map((parts) =>
+      frame(arenaOfEmptyParts(parts)),
+    )
+    lz4.socket.write(Buffer.concat([handshake("PUSH"), ...arenas]))
+    await bridge.until(/^#1 protocol error .* ERR_LZ4_ARENA/)
+    await eventually(() => plain.ended && lz4.ended)
+    const passed = messagesOf(parseStream(plain.received).frames)
+    expect(passed.map((parts) => parts.length)).toEqual([MOST_EMPTY_PARTS])
   })
 
   test("the limit is for all parts of a message together, whatever the chunks are", async () => {

@@ -19,12 +19,14 @@ import { smallBlockSize, smallBlocks } from "../../support/small-blocks.js"
 import { manifest, nameOf, plainOf, wireOf } from "../../support/vectors.js"
 import { concat, dictionaryPart, plainPart } from "../../support/wire.js"
 import {
+  arenaOfEmptyParts,
   COMMAND,
   frame,
   frameHead,
   greeting,
   handshake,
   MORE,
+  MOST_EMPTY_PARTS,
   message,
   ready,
   storedArena,
@@ -62,6 +64,15 @@ describe("the forms of parts", () => {
     expect(saidIn(captured([["server", concat(server, stream)]]))).toEqual(
       lines.map((line) => `server: ${line}`),
     )
+  })
+
+  test("LZ4A with as many empty parts as its bytes pay for, and with one more", () => {
+    const arenas = [MOST_EMPTY_PARTS, MOST_EMPTY_PARTS + 1].map((parts) =>
+      frame(arenaOfEmptyParts(parts)),
+    )
+    const { messages } = only(concat(client, ...arenas))
+    expect(messages.map(({ parts }) => parts.length)).toEqual([MOST_EMPTY_PARTS, 1])
+    expect(messages[1]!.parts[0]!.error?.code).toBe("ERR_LZ4_ARENA")
   })
 
   test("LZ4M", () => {

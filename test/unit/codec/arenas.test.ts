@@ -19,12 +19,14 @@ import {
   SENTINELS,
 } from "../../support/wire.js"
 import {
+  arenaOfEmptyParts,
   COMMAND,
   frame,
   frameHead,
   handshake,
   LONG,
   MORE,
+  MOST_EMPTY_PARTS,
   message,
   messagesOf,
   parseStream,
@@ -86,6 +88,10 @@ const empties = (parts: number, each: number) =>
 
 // -- Receiving ---------------------------------------------------------------------------
 
+/** Makes the block of an arena long enough for 4096 parts. */
+const noise = payload("random", 200)
+const beside = (empty: number): Message => [noise, ...Array(empty).fill(none)]
+
 const readable: [what: string, frames: Uint8Array, messages: Message[], budget?: number][] = [
   ["one message", frame(x), [[x]]],
   ["a message without a byte", frame(none), [[none]], 0],
@@ -96,8 +102,12 @@ const readable: [what: string, frames: Uint8Array, messages: Message[], budget?:
     [[none, x], [none]],
   ],
   ["256 messages", empties(256, 1), Array(256).fill([none])],
-  ["4096 parts in a message", empties(4096, 4096), [Array(4096).fill(none)], 0],
-  ["4096 parts in 256 messages", empties(4096, 16), Array(256).fill(Array(16).fill(none))],
+  ["4096 parts in a message", run_(beside(4095)), [beside(4095)], noise.length],
+  [
+    "4096 parts in 256 messages",
+    run_(beside(15), ...Array(255).fill(Array(16).fill(none))),
+    [beside(15), ...Array(255).fill(Array(16).fill(none))],
+  ],
   ["65536 bytes", frame(payload("lorem", 65_527)), [[payload("lorem", 65_527)]], 65_527],
   [
     "messages that each use up the budget",
@@ -134,6 +144,19 @@ describe("an arena is read", () => {
           })
         }
       })
+
+  test("with as many parts as its block pays for, whatever the budget", () => {
+    const wire = arenaOfEmptyParts(MOST_EMPTY_PARTS)
+    expect(wire.length).toBe(16 + 23)
+    expect(1024 + 16 * 23).toBe(MOST_EMPTY_PARTS)
+    using codec = Codec.createSync({ maxMessageSize: 0 })
+    expect(codec.decode([wire])).toEqual([Array(MOST_EMPTY_PARTS).fill(none)])
+    for (const [, feed] of feeds) {
+      const received = run(open.receiving(instance, 0), concat(shaken, frame(wire)), feed)
+      expect(received.error).toBeUndefined()
+      expectSameBytes(received.output, concat(shaken, empties(MOST_EMPTY_PARTS, MOST_EMPTY_PARTS)))
+    }
+  })
 
   test("with the dictionary", () => {
     const dictionary = payload("json", 1000)
@@ -270,6 +293,17 @@ const refused: Refused[] = [
   },
   { step: "A11", what: "4097 parts", wire: arena(empties(4097, 4097)) },
   { step: "A11", what: "4097 parts in 17", wire: arena(empties(4097, 241), { count: 17 }) },
+  {
+    step: "A11",
+    what: "a part more than the block pays for",
+    wire: arenaOfEmptyParts(MOST_EMPTY_PARTS + 1),
+  },
+  { step: "A11", what: "4096 parts out of 62 bytes", wire: compressed(empties(4096, 4096)) },
+  {
+    step: "A11",
+    what: "256 messages of 16 empty parts",
+    wire: compressed(empties(4096, 16), { count: 256 }),
+  },
   {
     step: "A12",
     what: "a part over budget",
@@ -514,6 +548,22 @@ describe("an arena is compressed", () => {
     const [part] = sent(batch, { arenas: true, ...options }).at(-1)!
     expect(part!.subarray(0, 5)).toEqual(concat(SENTINELS.LZ4A, Uint8Array.of(form)))
   })
+
+  test.each([
+    ["of five empty parts", Array(256).fill(Array(5).fill(none)), 1],
+    ["of six short parts", Array(256).fill(Array(6).fill(x)), 1],
+    ["of six empty parts", Array(256).fill(Array(6).fill(none)), 0],
+    ["of sixteen parts", Array(256).fill([x, ...Array(15).fill(none)]), 0],
+  ] as [string, Message[], number][])(
+    "unless its receiver would refuse that: 256 messages %s",
+    (_, batch, form) => {
+      for (const level of [0, 9]) {
+        const wire = sent(batch, { arenas: true, level: level as 9 })
+        expect(wire.map(([part]) => part![4])).toEqual([form])
+        expectReceived(wire, batch)
+      }
+    },
+  )
 
   test("or stored if that is not shorter", () => {
     const batch = Array.from({ length: 20 }, (_, i) => [payload("random", 200, i)])

@@ -4,7 +4,15 @@ import { Codec } from "zeromq-lz4/codec"
 import { sha256 } from "../../support/hash.js"
 import { vectorDictionary } from "../../support/plaintexts.js"
 import { smallBlockSize, smallBlocks } from "../../support/small-blocks.js"
-import { bin, manifest, nameOf, plainOf, type VectorPart, wireOf } from "../../support/vectors.js"
+import {
+  bin,
+  manifest,
+  nameOf,
+  nameOfArena,
+  plainOf,
+  type VectorPart,
+  wireOf,
+} from "../../support/vectors.js"
 import { dictionaryPart, plainPart } from "../../support/wire.js"
 
 const receivers = new Map<string, Codec>()
@@ -54,6 +62,21 @@ describe("parts that another LZ4 implementation compressed", () => {
     expectSameBytes(target.subarray(0, plain.length), plain)
   })
 })
+
+describe("arenas that another LZ4 implementation compressed", () => {
+  test.each(manifest.arenas.map((arena) => [nameOfArena(arena), arena] as const))(
+    "%s",
+    (_, arena) => {
+      const { messages, parts, size, refused } = arena
+      using codec = Codec.createSync()
+      const decode = () => codec.decode([wireOf(arena)])
+      if (refused) expect(decode).toThrow(/^ERR_LZ4_ARENA: /)
+      else expect(decode()).toEqual(Array(messages).fill(Array(parts).fill(letters(size))))
+    },
+  )
+})
+
+const letters = (size: number): Uint8Array => new Uint8Array(size).fill(97)
 
 /** vitest's own comparison takes seconds for a MiB. */
 function expectSameBytes(actual: Uint8Array | undefined, expected: Uint8Array): void {
