@@ -10,7 +10,7 @@ import type { Side } from "./matrix.js"
 import { hex } from "./pairings.js"
 import { isOlderPyomq, LARGE_IN_PYOMQ } from "./python.js"
 import { PythonPeer } from "./python-peer.js"
-import { duplexAll, OVER_A_GIBIBYTE, receiveAll, type Stream, sendAll } from "./stream.js"
+import { alike, duplexAll, OVER_A_GIBIBYTE, receiveAll, type Stream, sendAll } from "./stream.js"
 import type { Form } from "./tap.js"
 
 const dictionary = vectorDictionary()
@@ -135,6 +135,40 @@ test.each<Case & { ours: zmq.EndpointOptions }>([
   expect(received).toEqual(sent)
   expect(joined.understood("ours")).toEqual({ messages: stream.count, forms })
 })
+
+if (!isOlderPyomq)
+  test.each([3, 6])(
+    "equal messages of %i short parts are sent in arenas, both ways",
+    async (parts) => {
+      const stream = alike(parts)
+      const pull = new zmq.Pull()
+      await using theirs = await Joined.make(pull, {
+        with: "pyomq",
+        binds: "ours",
+        theirs: { type: "PUSH" },
+      })
+      const [sent, received] = await Promise.all([
+        theirs.peer.do({ do: "send", stream }),
+        receiveAll(stream, () => pull.receive()),
+      ])
+      expect(received).toEqual(sent)
+      expect(theirs.understood("theirs").forms).toContain("LZ4A")
+
+      const push = new zmq.Push()
+      await using ours = await Joined.make(push, {
+        with: "pyomq",
+        binds: "theirs",
+        ours: { arenas: true, acceleration: 1 },
+        theirs: { type: "PULL" },
+      })
+      const [sentToThem, receivedByThem] = await Promise.all([
+        sendAll(stream, (parts) => push.send([...parts])),
+        ours.peer.do({ do: "receive", stream }),
+      ])
+      expect(receivedByThem).toEqual(sentToThem)
+      expect(ours.understood("ours").forms).toContain("LZ4A")
+    },
+  )
 
 const REFUSED = "for an arena"
 

@@ -9,6 +9,7 @@ import { Joined, type Joining } from "./joined.js"
 import type { Side } from "./matrix.js"
 import { hex, pairings } from "./pairings.js"
 import {
+  alike,
   OVER_A_GIBIBYTE,
   receiveAll,
   receivingAhead,
@@ -150,6 +151,35 @@ test.each<Case & { ours: zmq.EndpointOptions; stream?: Stream }>([
     ])
     expect(received).toEqual(sent)
     expect(joined.understood("ours")).toEqual({ messages: stream.count, forms })
+  },
+)
+
+test.each([3, 6])(
+  "equal messages of %i short parts are sent in arenas, both ways",
+  async (parts) => {
+    const stream = alike(parts)
+    const pull = new zmq.Pull()
+    await using theirs = await join(pull, { binds: "ours", theirs: { type: "PUSH" } })
+    const [sent, received] = await Promise.all([
+      theirs.peer.do({ do: "send", stream }),
+      receiveAll(stream, () => pull.receive()),
+    ])
+    expect(received).toEqual(sent)
+    expect(theirs.understood("theirs").forms).toContain("LZ4A")
+
+    const push = new zmq.Push()
+    const options = { arenas: true, acceleration: 1 }
+    await using ours = await join(push, {
+      binds: "theirs",
+      ours: options,
+      theirs: { type: "PULL" },
+    })
+    const [sentToThem, receivedByThem] = await Promise.all([
+      sendAll(stream, (parts) => push.send([...parts])),
+      ours.peer.do({ do: "receive", stream }),
+    ])
+    expect(receivedByThem).toEqual(sentToThem)
+    expect(ours.understood("ours").forms).toContain("LZ4A")
   },
 )
 

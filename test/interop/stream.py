@@ -54,6 +54,8 @@ def messages(stream):
         if large and i % LARGE_EVERY == LARGE_EVERY - 1:
             size = large[i // LARGE_EVERY % len(large)]
             parts = [piece(random.pick(SOME_KINDS), random.below(100_001), size)]
+        elif "alike" in stream:
+            parts = [piece("zeros", 0, size) for size in stream["alike"]]
         else:
             count = 1 if stream.get("singlePart") else random.pick(PART_COUNTS)
             parts = [usual_part(random, stream) for _ in range(count)]

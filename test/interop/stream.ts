@@ -18,6 +18,8 @@ export interface Stream {
   most?: number
   /** Sizes of parts that are messages of their own, inserted from time to time. */
   large?: readonly number[]
+  /** Sizes of the parts of every message. All messages are equal then. */
+  alike?: readonly number[]
   /** First parts of the messages, used in turn. */
   topics?: readonly string[]
   /** Omits the messages whose topics have another prefix. */
@@ -32,6 +34,13 @@ export const OVER_A_GIBIBYTE: Stream = {
   least: 2 ** 30 + 7,
   most: 2 ** 30 + 7,
 }
+
+/** Equal messages of several short parts, hundreds of which make an arena of a few bytes. */
+export const alike = (parts: number): Stream => ({
+  name: `${parts} parts`,
+  count: 20_000,
+  alike: Array(parts).fill(2),
+})
 
 /** The data that passed one side, for comparison with the other. */
 export interface Summary {
@@ -70,7 +79,7 @@ function piece(kind: Kind, start: number, size: number): Uint8Array {
 
 export function* messages(stream: Stream): Generator<Uint8Array[]> {
   const random = createRandom(stream.name)
-  const { least = 0, most = LONGEST, large = [] } = stream
+  const { least = 0, most = LONGEST, large = [], alike } = stream
   const usualPart = () => {
     const kind = random.pick(KINDS)
     const edge = random.below(4) === 0
@@ -78,6 +87,7 @@ export function* messages(stream: Stream): Generator<Uint8Array[]> {
     return piece(kind, random.below(100_001), Math.max(size % (most + 1), least))
   }
   const usual = () => {
+    if (alike) return alike.map((size) => piece("zeros", 0, size))
     const partCount = stream.singlePart ? 1 : random.pick(PART_COUNTS)
     return Array.from({ length: partCount }, usualPart)
   }

@@ -128,7 +128,7 @@ pub fn messages(stream: &Value) -> impl Iterator<Item = Vec<Bytes>> {
     let single_part = stream["singlePart"] == true;
     let only = stream["only"].as_str().unwrap_or("");
     let list = |name: &str| stream[name].as_array().cloned().unwrap_or_default();
-    let (topics, large) = (list("topics"), list("large"));
+    let (topics, large, alike) = (list("topics"), list("large"), list("alike"));
 
     (0..count).filter_map(move |i| {
         let mut parts = Vec::new();
@@ -136,6 +136,9 @@ pub fn messages(stream: &Value) -> impl Iterator<Item = Vec<Bytes>> {
             let size = large[i / LARGE_EVERY % large.len()].as_u64()? as usize;
             let kind = random.pick(&KINDS);
             parts.push(piece(kind, random.below(100_001), size));
+        } else if !alike.is_empty() {
+            let sizes = alike.iter().filter_map(Value::as_u64);
+            parts.extend(sizes.map(|size| piece("zeros", 0, size as usize)));
         } else {
             let part_count = if single_part { 1 } else { random.pick(&PART_COUNTS) };
             for _ in 0..part_count {
