@@ -152,6 +152,16 @@ test("a handler gets requests from its bind until its close, and then the next h
   }
 })
 
+test("once a handler has left its name by unbind(), the next can bind it at once", async () => {
+  const context = new Context()
+  for (let i = 0; i < 100; i++) {
+    const reply = new Reply({ context })
+    await reply.bind(ZAP)
+    await reply.unbind(ZAP) // close() alone frees the name some time later
+    reply.close()
+  }
+})
+
 test("a handler can be bound at any time while peers connect", async () => {
   const context = new Context()
   const pull = use(new Pull({ context, zapDomain: "domain", handshakeInterval: 1000 }))
