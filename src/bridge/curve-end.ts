@@ -58,6 +58,8 @@ export class CurveEnd {
   #cipher: ConnectionCipher | undefined
   readonly #frames = new WholeFrames()
   #isAnswered = false
+  /** What this side answers while its greeting, which is the other side's, is not sent whole. */
+  #early: Uint8Array[] = []
   /** An error of the peer that was noticed outside `open`. */
   #late: ProtocolError | undefined
 
@@ -115,6 +117,7 @@ export class CurveEnd {
       const start = this.#other.length - greeting.length
       this.#send(withMechanism(greeting, start, "CURVE", this.#settings.isServer))
       rest = piece.subarray(greeting.length)
+      if (this.#other.isComplete) for (const bytes of this.#early.splice(0)) this.#send(bytes)
     }
     if (!this.#isAnswered) rest = rest.subarray(this.#answer.read(rest, 0, this.#readAnswer))
     if (rest.length === 0) return
@@ -156,7 +159,8 @@ export class CurveEnd {
   // -- The mechanism ------------------------------------------------------------------
 
   send(bytes: Uint8Array): void {
-    this.#send(bytes)
+    if (this.#other.isComplete) this.#send(bytes)
+    else this.#early.push(bytes)
   }
 
   /** Passes the peer's metadata on. */

@@ -109,6 +109,26 @@ describe("an end of a bridge with CURVE", () => {
     expect(b.sent[0]?.[32]).toBe(1)
   })
 
+  test.each([0, 13, 63])(
+    "answers a client that does not wait behind its own greeting, of which %d bytes are sent",
+    (bytes) => {
+      const [a, b] = [new Tried(CLIENT), new Tried(SERVER)]
+      a.seal(PUSH)
+      b.seal(PULL.subarray(0, bytes))
+      b.from(a)
+      expect(concat(...b.sent)).toHaveLength(bytes)
+      b.seal(PULL.subarray(bytes))
+      for (let i = 0; i < 2; i++) {
+        a.from(b)
+        b.from(a)
+      }
+      a.from(b)
+      expect([a.end.isSecured, b.end.isSecured]).toEqual([true, true])
+      expect(Buffer.compare(concat(...a.opened), PULL)).toBe(0)
+      for (const { end } of [a, b]) end.close()
+    },
+  )
+
   test("lets no message out before the handshake is over", () => {
     const [a] = [new Tried(CLIENT)]
     a.seal(PUSH)
