@@ -4,6 +4,7 @@ import { familyOf, type HostPort } from "./address.js"
 import { Channel } from "./channel.js"
 import { Connection } from "./connection.js"
 import { areDescriptorsUsedUp } from "./descriptors.js"
+import { HalfOpen } from "./half-open.js"
 import { handshakeBegan, handshakeEnded } from "./last-poll.js"
 import { listenTcp, serverOptions, setConnectedOptions } from "./tcp.js"
 import type { TcpOptions } from "./tcp-options.js"
@@ -21,8 +22,8 @@ export class Listener implements PeerListener {
   readonly #server: Server
   readonly #tcp: TcpOptions
   readonly #filter: BlockList | undefined
-  /** The connections in their handshake, oldest first. */
-  readonly #halfOpen = new Set<Connection>()
+  /** The connections in their handshake. */
+  readonly #halfOpen = new HalfOpen<Connection>((oldest) => oldest.timedOut())
 
   constructor(options: ConnectionOptions, tcp: TcpOptions, onEvent: OnEvent<Connection>) {
     this.#options = options
@@ -60,16 +61,11 @@ export class Listener implements PeerListener {
     if (!connection) return
     handshakeBegan(connection)
     this.connections.add(connection)
-    this.#halfOpen.add(connection)
+    this.#halfOpen.begin(connection)
     this.#emit({ type: "opened", connection })
     // This one took the last, so those that follow are refused.
     if (areDescriptorsUsedUp()) this.#emit({ type: "acceptFailed", error: zmqError("EMFILE") })
-    if (this.#halfOpen.size <= HALF_OPEN_MAX) return
-    for (const oldest of this.#halfOpen) {
-      this.#halfOpen.delete(oldest)
-      oldest.timedOut()
-      break
-    }
+    if (this.#halfOpen.size > HALF_OPEN_MAX) this.#halfOpen.closeOldest()
   }
 
   /** Makes a connection. If there is no memory for it, only this one ends. */
@@ -93,7 +89,7 @@ export class Listener implements PeerListener {
     const { type, connection } = event
     if (type === "closed") this.connections.delete(connection)
     if (type === "closed" || type === "ready") {
-      this.#halfOpen.delete(connection)
+      this.#halfOpen.end(connection)
       handshakeEnded(connection)
     }
     this.#emit(event)
