@@ -1,9 +1,8 @@
 /** What a bridge reports over HTTP: metrics for Prometheus, and its health. */
-import type { Server } from "node:http"
-import type { AddressInfo } from "node:net"
 import type { Traffic } from "../codec/traffic.js"
 import { parseBind } from "../transport/address.js"
 import { errorText, InputError, UsageError } from "./errors.js"
+import { type HttpServer, serveHttp } from "./http-server.js"
 
 /** The state of a bridge, since it was started. */
 export interface BridgeState {
@@ -22,19 +21,8 @@ export interface BridgeState {
   isEnding: boolean
 }
 
-/** A server of metrics that listens. */
-export interface MetricsServer {
-  /** Its URL, with the real port and no path. */
-  url: string
-  close(): void
-}
-
 const TEXT = "text/plain; version=0.0.4; charset=utf-8"
 const JSON_TEXT = "application/json; charset=utf-8"
-/** A request has no body, and is short. */
-const LIMITS = { requestTimeout: 10_000, maxHeaderSize: 8192, connectionsCheckingInterval: 5_000 }
-/** Milliseconds after which a connection that is idle, or whose peer reads nothing, is closed. */
-const IDLE_MS = 30_000
 /** More would take the bridge's descriptors. */
 const MAX_CONNECTIONS = 64
 
@@ -47,26 +35,14 @@ export async function serveMetrics(
   address: string,
   labels: Readonly<Record<string, string>>,
   read: () => BridgeState,
-): Promise<MetricsServer> {
-  const { host, port } = parsed(address)
-  const { createServer } = await import("node:http")
-  const server = createServer(LIMITS, ({ method = "", url = "" }, response) => {
+): Promise<HttpServer> {
+  const at = { ...parsed(address), name: `--metrics ${address}` }
+  return serveHttp(at, MAX_CONNECTIONS, ({ method = "", url = "" }, response) => {
     const [path = ""] = url.split("?", 1)
     const { status, type, body } = answer(method, path, labels, read)
     response.writeHead(status, { "content-type": type, "cache-control": "no-store" })
     response.end(body)
   })
-  server.setTimeout(IDLE_MS)
-  server.maxConnections = MAX_CONNECTIONS
-  await listen(server, host, port, address)
-  const { address: real, family, port: realPort } = server.address() as AddressInfo
-  return {
-    url: `http://${family === "IPv6" ? `[${real}]` : real}:${realPort}`,
-    close() {
-      server.close()
-      server.closeAllConnections()
-    },
-  }
 }
 
 function parsed(address: string): { host: string; port: number } {
@@ -79,18 +55,6 @@ function parsed(address: string): { host: string; port: number } {
       `--metrics takes HOST:PORT, such as 127.0.0.1:9464, with a PORT of up to 65535 or *; got ${JSON.stringify(address)}`,
     )
   }
-}
-
-async function listen(server: Server, host: string, port: number, address: string): Promise<void> {
-  try {
-    await new Promise<void>((resolve, reject) => {
-      server.once("error", reject)
-      server.listen({ host, port, exclusive: true }, resolve)
-    })
-  } catch (error) {
-    throw new InputError(`cannot listen on --metrics ${address}: ${errorText(error)}`)
-  }
-  server.on("error", () => {}) // a connection that could not be accepted
 }
 
 function answer(

@@ -1,33 +1,14 @@
 /** Serves the inspector page and a recording in progress to browsers on this computer. */
 import { randomBytes, timingSafeEqual } from "node:crypto"
 import type { FileHandle } from "node:fs/promises"
-import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } from "node:http"
-import type { AddressInfo } from "node:net"
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http"
 import { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
-import { errorText, InputError } from "./errors.js"
+import { type HttpServer, serveHttp } from "./http-server.js"
 import type { LiveRecording } from "./live-recording.js"
 
-export interface LiveServer {
-  /** The address of the page, with a secret that nobody can guess. */
-  url: string
-  /** Ends at once, in the middle of responses. */
-  close(): void
-}
-
 const HOST = "127.0.0.1"
-/**
- * A request has no body, and is short. Connections that ask for nothing, which any user of the computer
- * can make, are closed sooner than a page gives up.
- */
-const LIMITS = {
-  headersTimeout: 2_000,
-  requestTimeout: 10_000,
-  maxHeaderSize: 8192,
-  connectionsCheckingInterval: 500,
-}
-/** Milliseconds after which a connection that is idle, or whose peer reads nothing, is closed. */
-const IDLE_MS = 30_000
+/** Any user of the computer can connect. */
 const MAX_CONNECTIONS = 256
 const SECRET_BYTES = 16
 const CHUNK_BYTES = 1 << 18
@@ -42,8 +23,8 @@ const HEADERS: OutgoingHttpHeaders = {
 }
 
 /**
- * Serves `page` at the address that it returns, and the bytes of the recording, from a place on, at
- * `recording?from=PLACE` beside it. A response has the bytes that there are; the page asks again for
+ * Serves `page` at the URL that it returns, which has a secret that nobody can guess, and beside it, at
+ * `recording?from=PLACE`, the bytes of the recording from a place on. A response has the bytes that there are; the page asks again for
  * more. So a page that is slow, or does not read, holds nothing up.
  *
  * @param port 0 for one that is free.
@@ -53,35 +34,13 @@ export async function serveLive(
   page: string,
   recording: LiveRecording,
   port: number,
-): Promise<LiveServer> {
+): Promise<HttpServer> {
   const secret = randomBytes(SECRET_BYTES).toString("base64url")
-  const { createServer } = await import("node:http")
-  const server = createServer(LIMITS, (request, response) => {
+  const address = { host: HOST, port, name: `${HOST}:${port}` }
+  const server = await serveHttp(address, MAX_CONNECTIONS, (request, response) => {
     answer(request, response, secret, page, recording).catch(() => response.destroy())
   })
-  server.setTimeout(IDLE_MS)
-  server.maxConnections = MAX_CONNECTIONS
-  await listen(server, port)
-  const { port: realPort } = server.address() as AddressInfo
-  return {
-    url: `http://${HOST}:${realPort}/${secret}/`,
-    close() {
-      server.close()
-      server.closeAllConnections()
-    },
-  }
-}
-
-async function listen(server: Server, port: number): Promise<void> {
-  try {
-    await new Promise<void>((resolve, reject) => {
-      server.once("error", reject)
-      server.listen({ host: HOST, port, exclusive: true }, resolve)
-    })
-  } catch (error) {
-    throw new InputError(`cannot listen on ${HOST}:${port}: ${errorText(error)}`)
-  }
-  server.on("error", () => {}) // a connection that could not be accepted
+  return { ...server, url: `${server.url}/${secret}/` }
 }
 
 async function answer(

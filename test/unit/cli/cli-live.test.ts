@@ -1,5 +1,6 @@
 /** `inspect --live`: what it serves, to whom, and how it ends. */
 import { execFileSync } from "node:child_process"
+import { once } from "node:events"
 import {
   appendFileSync,
   closeSync,
@@ -13,11 +14,11 @@ import {
   writeFileSync,
   writeSync,
 } from "node:fs"
-import { connect } from "node:net"
+import { connect, type Socket } from "node:net"
 import { join } from "node:path"
 import { text } from "node:stream/consumers"
 import { gzipSync } from "node:zlib"
-import { afterAll, expect, test } from "vitest"
+import { afterAll, expect, onTestFinished, test } from "vitest"
 import { runCommand } from "../../support/command.js"
 import { temporaryDirectory } from "../../support/packed.js"
 import { RunningLive } from "../../support/running-live.js"
@@ -268,6 +269,23 @@ test("closes connections that ask for nothing, which would keep pages out", asyn
   const idle = Array.from({ length: 256 }, () => answerTo(live, ""))
   const [first] = await Promise.all(idle)
   expect(first).toMatch(/^HTTP\/1\.1 408 /)
+  expect((await fetch(live.url)).status).toBe(200)
+})
+
+test("serves its page while others leave parts of requests", async () => {
+  const live = await RunningLive.start("-")
+  const { port } = new URL(live.url)
+  const open: Socket[] = []
+  onTestFinished(() => {
+    for (const socket of open) socket.destroy()
+  })
+  for (let i = 0; i < 600; i++) {
+    const socket = connect(Number(port), "127.0.0.1")
+    socket.on("error", () => {})
+    open.push(socket)
+    await once(socket, "connect")
+    socket.write("G")
+  }
   expect((await fetch(live.url)).status).toBe(200)
 })
 

@@ -1,0 +1,110 @@
+/** What the HTTP servers of the commands have in common: short requests, and that anybody may connect. */
+import type { IncomingMessage, Server, ServerResponse } from "node:http"
+import type { AddressInfo, Socket } from "node:net"
+import { setImmediate } from "../codec/runtime.js"
+import { HalfOpen } from "../transport/half-open.js"
+import { errorText, InputError } from "./errors.js"
+
+export interface HttpServer {
+  /** The URL of the server, with the real port and no path. */
+  url: string
+  /** Ends at once, in the middle of responses. */
+  close(): void
+}
+
+/** Where a server listens. `name` is what errors call it. */
+export interface HttpAddress {
+  host: string
+  /** 0 for one that is free. */
+  port: number
+  name: string
+}
+
+/** A request has no body, and is short. */
+const LIMITS = {
+  headersTimeout: 2_000,
+  requestTimeout: 10_000,
+  maxHeaderSize: 8192,
+  connectionsCheckingInterval: 500,
+}
+/** Milliseconds after which a connection that is idle, or whose peer reads nothing, is closed. */
+const IDLE_MS = 30_000
+/** Connections beyond the maximum until it is known whether they have brought a request. */
+const UNREAD_MAX = 1024
+
+/**
+ * Starts to listen, and answers requests.
+ *
+ * @param maxConnections maximum number of connections. Beyond that, the oldest one that never had a whole
+ * request is closed, then the one that has been idle for longest.
+ * @throws InputError if the address cannot be used.
+ */
+export async function serveHttp(
+  { host, port, name }: HttpAddress,
+  maxConnections: number,
+  answer: (request: IncomingMessage, response: ServerResponse) => void,
+): Promise<HttpServer> {
+  const { createServer } = await import("node:http")
+  const server = createServer(LIMITS, answer)
+  server.setTimeout(IDLE_MS)
+  keepPlaces(server, maxConnections)
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject)
+      server.listen({ host, port, exclusive: true }, resolve)
+    })
+  } catch (error) {
+    throw new InputError(`cannot listen on ${name}: ${errorText(error)}`)
+  }
+  server.on("error", () => {}) // a connection that could not be accepted
+  const { address, family, port: realPort } = server.address() as AddressInfo
+  return {
+    url: `http://${family === "IPv6" ? `[${address}]` : address}:${realPort}`,
+    close() {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}
+
+/** Keeps those that ask for nothing from taking the places of others. */
+function keepPlaces(server: Server, maxConnections: number): void {
+  const open = new Set<Socket>()
+  const close = (socket: Socket) => {
+    open.delete(socket)
+    socket.destroy()
+  }
+  const silent = new HalfOpen(close)
+  const idle = new HalfOpen(close)
+  const asking = new WeakSet<Socket>()
+  server.maxConnections = maxConnections + UNREAD_MAX
+  server.on("connection", (socket) => {
+    open.add(socket)
+    socket.once("close", () => {
+      open.delete(socket)
+      silent.end(socket)
+      idle.end(socket)
+    })
+    afterRead(() => {
+      if (open.has(socket) && !asking.has(socket)) silent.begin(socket)
+      while (open.size > maxConnections && (silent.closeOldest() || idle.closeOldest()));
+    })
+  })
+  server.on("request", ({ socket }, response) => {
+    asking.add(socket)
+    silent.end(socket)
+    idle.end(socket)
+    response.once("close", () => {
+      if (open.has(socket)) idle.begin(socket)
+    })
+  })
+}
+
+/**
+ * Calls back once what a new connection has brought was read. Many may come at once, and their requests with
+ * them.
+ */
+function afterRead(callback: () => void): void {
+  // The first one runs before the next poll, which reads from the connection, and the second one after that.
+  setImmediate(() => setImmediate(callback))
+}
