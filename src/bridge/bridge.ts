@@ -13,6 +13,7 @@ import {
 } from "../transport/address.js"
 import { Channel } from "../transport/channel.js"
 import { destroyLater } from "../transport/farewell.js"
+import { HalfOpen } from "../transport/half-open.js"
 import {
   ADDRESS_MS,
   connectTcp,
@@ -24,7 +25,8 @@ import {
 import { BACKLOG, type TcpOptions } from "../transport/tcp-options.js"
 import type { ConnectionCounts } from "../transport/transport.js"
 import { mistake, zmqError } from "../transport/zmq-error.js"
-import { type BridgeCurve, CurveEnd } from "./curve-end.js"
+import { type BridgeCurve, CurveEnd, expected } from "./curve-end.js"
+import { Incoming } from "./incoming.js"
 import { IPC, listenIpc, parseIpc } from "./ipc.js"
 import { Link } from "./link.js"
 import { LinkTraining } from "./link-training.js"
@@ -59,7 +61,10 @@ export interface BridgeSpec {
   /** The keys of connections at `from` and at `to`; undefined for those without CURVE. */
   fromCurve?: BridgeCurve | undefined
   toCurve?: BridgeCurve | undefined
-  /** Maximum number of connections, including those that are not joined yet. */
+  /**
+   * Maximum number of connections, including those that are not joined yet. Beyond that, a new one
+   * takes the place of the oldest one whose handshake is not over.
+   */
   maxConnections: number
 }
 
@@ -80,6 +85,8 @@ export interface BridgeHandlers {
   failed(joined: Joined, side: string, error: Error): void
   /** Both connections have ended; `error` is the cause, if there was one. */
   ended(joined: Joined, error: Error | undefined): void
+  /** The connection of `from` was closed before another one was dialled for it: it is no peer's. */
+  refused(from: string, error: Error): void
   /** The other endpoint could not be reached, so the connection of `from` was closed. */
   unreachable(from: string, error: Error): void
   /** The maximum number of connections is open, so the connection of `from` was closed. */
@@ -87,7 +94,7 @@ export interface BridgeHandlers {
 }
 
 /**
- * Accepts connections at one endpoint, dials the other for each, and joins the two.
+ * Accepts connections at one endpoint, dials the other for each peer, and joins the two.
  *
  * If the other cannot be reached, the accepted connection is closed again. libzmq, which has had no
  * handshake, keeps its messages and reconnects later.
@@ -98,12 +105,14 @@ export class Bridge {
   readonly #server: Server
   readonly #dial: () => Channel
   readonly #listen: () => Promise<string>
-  readonly #links = new Set<Link>()
-  /** Callbacks that close a connection which is accepted but not joined yet. */
-  readonly #unjoined = new Set<() => void>()
+  /** The connections that are open, without those that are being closed. */
+  readonly #open = new Set<Incoming>()
+  readonly #halfOpen = new HalfOpen<Incoming>((oldest) => this.#makeRoom(oldest))
+  readonly #links = new Map<Incoming, Link>()
   /** Trains the dictionary for all links, if they share one. */
   #training: LinkTraining | undefined
   #count = 0
+  readonly #expected = expected()
   #drained: (() => void) | undefined
 
   /** @throws Error with code EINVAL or ENODEV if an endpoint is invalid. */
@@ -128,11 +137,11 @@ export class Bridge {
    */
   async drain(limitMs: number): Promise<void> {
     this.#server.close()
-    for (const close of this.#unjoined) close()
-    for (const link of this.#links) link.drain()
+    for (const incoming of this.#open) if (!this.#links.has(incoming)) incoming.close()
+    for (const link of this.#links.values()) link.drain()
     if (this.#links.size > 0) {
       const limit = setTimeout(() => {
-        for (const link of this.#links) link.destroy()
+        for (const link of this.#links.values()) link.destroy()
       }, limitMs)
       await new Promise<void>((resolve) => {
         this.#drained = resolve
@@ -144,65 +153,75 @@ export class Bridge {
 
   #accept(accepted: Socket): void {
     const from = addressOf(accepted, this.#spec.from)
-    if (this.#links.size + this.#unjoined.size >= this.#spec.maxConnections) {
+    if (this.#open.size >= this.#spec.maxConnections && !this.#halfOpen.closeOldest()) {
       accepted.on("error", () => {})
       accepted.destroy()
       this.#handlers.full(from)
       return
     }
-    const dialled = this.#dial()
-    const close = () => {
-      this.#unjoined.delete(close)
-      dialled.handlers = {}
-      dialled.socket.destroy()
-      accepted.destroy()
-    }
-    this.#unjoined.add(close)
-    accepted.on("error", () => {}) // until a link handles it
-    dialled.handlers = {
-      connected: () => {
-        this.#unjoined.delete(close)
-        this.#join(Channel.adopt(accepted), from, dialled)
-      },
-      closed: ({ socket }) => {
-        close()
-        const error = socket.errored ?? zmqError("ETIMEDOUT")
-        this.#handlers.unreachable(from, error)
-      },
-    }
+    const channel = Channel.adopt(accepted)
+    const curve = this.#curveOf(channel, "from")
+    const incoming: Incoming = new Incoming(from, channel, curve, this.#dial, {
+      dialled: (dialled, start) => this.#join(incoming, curve, dialled).start(channel, start),
+      refused: (error) => this.#handlers.refused(from, error),
+      unreachable: (error) => this.#handlers.unreachable(from, error),
+      closed: () => this.#closed(incoming),
+    })
+    this.#open.add(incoming)
+    this.#halfOpen.begin(incoming)
   }
 
-  #join(accepted: Channel, from: string, dialled: Channel): void {
-    const { settings, limits, fromCurve, toCurve } = this.#spec
+  /** Closes the oldest connection whose handshake is not over, for a new one. */
+  #makeRoom(oldest: Incoming): void {
+    this.#open.delete(oldest)
+    this.#handlers.full(oldest.from)
+    const link = this.#links.get(oldest)
+    if (link) link.crowdedOut()
+    else oldest.close()
+  }
+
+  #closed(incoming: Incoming): void {
+    this.#open.delete(incoming)
+    this.#halfOpen.end(incoming)
+  }
+
+  #join(incoming: Incoming, fromCurve: CurveEnd | undefined, dialled: Channel): Link {
+    const { settings, limits } = this.#spec
+    const { from, channel: accepted } = incoming
     const instance = loadInstanceSync()
     const training = this.#trainingFor(instance)
     const to = addressOf(dialled.socket, this.#spec.to)
     const fromIsLz4 = isLz4(this.#spec.from)
     const [lz4, plain] = fromIsLz4 ? [accepted, dialled] : [dialled, accepted]
     const closePlain = () => destroyWhenSent(plain.socket)
+    const toCurve = this.#curveOf(dialled, "to")
     const [lz4Curve, plainCurve] = fromIsLz4 ? [fromCurve, toCurve] : [toCurve, fromCurve]
-    const ends = {
-      lz4,
-      lz4Curve: lz4Curve && curveEndOf(lz4, lz4Curve, settings.budgetBytes),
-      plain,
-      plainCurve: plainCurve && curveEndOf(plain, plainCurve, limits.maxBytes),
-    }
+    const ends = { lz4, lz4Curve, plain, plainCurve }
     const link = new Link(ends, instance, settings, limits, training, {
+      begun: () => this.#halfOpen.end(incoming),
       failed: (error, end) =>
         this.#handlers.failed(joined, (end === "lz4") === fromIsLz4 ? from : to, error),
       disconnected: closePlain,
       ended: (error) => {
         if (training !== this.#training) training?.close()
-        this.#links.delete(link)
+        this.#closed(incoming)
+        this.#links.delete(incoming)
         this.#handlers.ended(joined, error)
         if (this.#links.size === 0) this.#drained?.()
       },
     })
     lz4.socket.once("end", closePlain)
     const joined: Joined = { number: ++this.#count, from, to, counts: () => link.counts }
-    this.#links.add(link)
+    this.#links.set(incoming, link)
     this.#handlers.joined(joined)
-    link.start()
+    return link
+  }
+
+  #curveOf({ socket }: Channel, side: "from" | "to"): CurveEnd | undefined {
+    const { settings, limits, [side]: endpoint, [`${side}Curve` as const]: keys } = this.#spec
+    if (!keys) return undefined
+    const budgetBytes = isLz4(endpoint) ? settings.budgetBytes : limits.maxBytes
+    return new CurveEnd(keys, budgetBytes, this.#expected, (bytes) => socket.write(bytes))
   }
 
   /** Returns the training of a new link: its own, so that no peer reads pieces of others' messages. */
@@ -286,10 +305,6 @@ function dialerFor(endpoint: string): () => Channel {
 function addressOf({ remoteAddress, remotePort }: Socket, endpoint: string): string {
   if (remoteAddress === undefined || remotePort === undefined) return endpoint
   return formatEndpoint({ host: remoteAddress, port: remotePort }, schemeOf(endpoint))
-}
-
-function curveEndOf({ socket }: Channel, keys: BridgeCurve, budgetBytes: number): CurveEnd {
-  return new CurveEnd(keys, budgetBytes, (bytes) => socket.write(bytes))
 }
 
 /** Closes a socket that was ended, in case the peer does not. */

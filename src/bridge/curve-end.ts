@@ -3,6 +3,7 @@ import { ProtocolError, quoted } from "../codec/errors.js"
 import { COMMAND, checkHead } from "../codec/frames.js"
 import { formatKey } from "../curve/keys.js"
 import { ConnectionCipher } from "../transport/connection-cipher.js"
+import { zmqError } from "../transport/zmq-error.js"
 import {
   commandName,
   commandTooLong,
@@ -18,9 +19,11 @@ import {
   isOld,
   type MechanismName,
   mayGreet,
+  notLibzmq,
   readGreeting,
   SIGNATURE_BYTES,
   withMechanism,
+  writeGreeting,
 } from "../zmtp/greeting.js"
 import type { HandshakeEvent, HandshakeSettings } from "../zmtp/mechanism.js"
 import { type Credentials, type CurveSettings, shown } from "../zmtp/mechanism.js"
@@ -36,6 +39,14 @@ export interface BridgeCurve extends CurveSettings {
   clientKeysOption?: string
 }
 
+/** The greeting that the other side of a bridge is expected to send: the one that it sent last. */
+export interface Expected {
+  greeting: Uint8Array
+}
+
+/** Returns what is expected at first: ZMTP 3.1. */
+export const expected = (): Expected => ({ greeting: notLibzmq(writeGreeting("NULL"), 0) })
+
 /**
  * CURVE on one of the two connections of a link. To the rest of the link it looks like a connection
  * without encryption: the peer's stream is passed on with the mechanism NULL and with the peer's own
@@ -45,6 +56,7 @@ export interface BridgeCurve extends CurveSettings {
 export class CurveEnd {
   readonly #settings: BridgeCurve
   readonly #budgetBytes: number
+  readonly #expected: Expected
   readonly #send: (bytes: Uint8Array) => void
   readonly #peer = new GreetingReader("CURVE")
   readonly #other = new GreetingReader("NULL")
@@ -58,7 +70,9 @@ export class CurveEnd {
   #cipher: ConnectionCipher | undefined
   readonly #frames = new WholeFrames()
   #isAnswered = false
-  /** What this side answers while its greeting, which is the other side's, is not sent whole. */
+  /** The greeting that was sent before the other side's was there. */
+  #greeted: Uint8Array | undefined
+  /** What is answered while the greeting, which is the other side's, is not sent whole. */
   #early: Uint8Array[] = []
   /** An error of the peer that was noticed outside `open`. */
   #late: ProtocolError | undefined
@@ -67,11 +81,21 @@ export class CurveEnd {
    * @param budgetBytes maximum bytes of one message from the peer; -1 is no limit.
    * @param send takes ownership of bytes for the peer.
    */
-  constructor(settings: BridgeCurve, budgetBytes: number, send: (bytes: Uint8Array) => void) {
+  constructor(
+    settings: BridgeCurve,
+    budgetBytes: number,
+    expected: Expected,
+    send: (bytes: Uint8Array) => void,
+  ) {
     this.#settings = settings
     this.#budgetBytes = budgetBytes
+    this.#expected = expected
     this.#send = send
     if (settings.isServer) this.#mechanism = new RelayedServer(settings, this)
+  }
+
+  get isServer(): boolean {
+    return this.#settings.isServer
   }
 
   /** Whether the handshake has succeeded. */
@@ -79,14 +103,24 @@ export class CurveEnd {
     return this.#cipher !== undefined
   }
 
-  /** Whether a server has still to answer: one that refuses a client may just close the connection. */
+  /**
+   * Whether a server that has greeted has still to answer: one that refuses a client may just close the
+   * connection.
+   */
   get isAwaitingServer(): boolean {
-    return !this.#settings.isServer && this.#mechanism !== undefined && !this.isSecured
+    const isAsked = !this.#settings.isServer && this.#mechanism !== undefined
+    return isAsked && this.#peer.isComplete && !this.isSecured
   }
 
   /** The error if the peer broke a rule of MESSAGE commands. `open` has returned what came before. */
   get violation(): ProtocolError | undefined {
     return this.#cipher?.violation?.error
+  }
+
+  /** Greets a client as the other side is expected to, so that it shows its keys before that is dialled. */
+  greet(): void {
+    this.#greeted = this.#expected.greeting
+    this.#sendGreeting(this.#greeted, 0)
   }
 
   /**
@@ -114,10 +148,9 @@ export class CurveEnd {
     let rest = piece
     if (!this.#other.isComplete) {
       const greeting = this.#other.read(piece)
-      const start = this.#other.length - greeting.length
-      this.#send(withMechanism(greeting, start, "CURVE", this.#settings.isServer))
       rest = piece.subarray(greeting.length)
-      if (this.#other.isComplete) for (const bytes of this.#early.splice(0)) this.#send(bytes)
+      if (!this.#greeted) this.#passGreeting(greeting)
+      else if (this.#other.isComplete) this.#checkVersion(this.#greeted)
     }
     if (!this.#isAnswered) rest = rest.subarray(this.#answer.read(rest, 0, this.#readAnswer))
     if (rest.length === 0) return
@@ -125,6 +158,24 @@ export class CurveEnd {
     if (!cipher)
       throw new ProtocolError("ERR_ZMTP_HANDSHAKE", "a message came before the handshake was over")
     this.#frames.push(rest, (frames) => this.#send(cipher.seal(frames) as Uint8Array))
+  }
+
+  #sendGreeting(bytes: Uint8Array, start: number): void {
+    this.#send(withMechanism(bytes, start, "CURVE", this.#settings.isServer))
+  }
+
+  #passGreeting(bytes: Uint8Array): void {
+    this.#sendGreeting(bytes, this.#other.length - bytes.length)
+    if (this.#other.isComplete) for (const early of this.#early.splice(0)) this.#send(early)
+  }
+
+  /** Ends the handshake of a client that was told another version than the other side's. */
+  #checkVersion(greeted: Uint8Array): void {
+    this.#expected.greeting = this.#other.bytes
+    const [told, is] = [versionOf(greeted), versionOf(this.#other.bytes)]
+    if (told === is) return
+    const what = `this side speaks ZMTP ${is}; the client was told ${told}, and has to connect again`
+    throw zmqError("EAGAIN", undefined, what)
   }
 
   /** Wipes the keys. */
@@ -159,7 +210,7 @@ export class CurveEnd {
   // -- The mechanism ------------------------------------------------------------------
 
   send(bytes: Uint8Array): void {
-    if (this.#other.isComplete) this.#send(bytes)
+    if (this.#greeted || this.#other.isComplete) this.#send(bytes)
     else this.#early.push(bytes)
   }
 
@@ -193,8 +244,8 @@ function framesIn(cipher: ConnectionCipher, chunk: Uint8Array): Uint8Array {
 /** Reads the greeting of one side. */
 class GreetingReader {
   readonly #mechanism: MechanismName
-  readonly #bytes = new Uint8Array(GREETING_BYTES)
-  /** Bytes received so far. */
+  readonly bytes: Uint8Array = new Uint8Array(GREETING_BYTES)
+  /** Number of bytes received so far. */
   length = 0
 
   /** @param mechanism the one that it has to ask for. */
@@ -209,9 +260,9 @@ class GreetingReader {
   /** Returns the bytes of a chunk that belong to the greeting. @throws ProtocolError if it is refused. */
   read(chunk: Uint8Array): Uint8Array {
     const taken = chunk.subarray(0, GREETING_BYTES - this.length)
-    this.#bytes.set(taken, this.length)
+    this.bytes.set(taken, this.length)
     this.length += taken.length
-    const seen = this.#bytes.subarray(0, this.length)
+    const seen = this.bytes.subarray(0, this.length)
     if (!mayGreet(seen) || (seen.length > SIGNATURE_BYTES && isOld(seen)))
       throw new ProtocolError("ERR_ZMTP_GREETING", `the greeting ${describeGreeting(seen)}`)
     const asked = this.isComplete ? readGreeting(seen).mechanism : this.#mechanism
@@ -223,6 +274,11 @@ class GreetingReader {
       } side, the bridge needs ${this.#mechanism}`,
     )
   }
+}
+
+function versionOf(greeting: Uint8Array): string {
+  const { major, minor } = readGreeting(greeting)
+  return `${major}.${minor}`
 }
 
 /** CURVE with the metadata of others in the place of its own. */

@@ -2,9 +2,10 @@ import type { Socket } from "node:net"
 import { ProtocolError } from "../codec/errors.js"
 import type { Instance } from "../codec/instance.js"
 import type { Settings } from "../codec/options.js"
-import { clearTimeout, setTimeout } from "../codec/runtime.js"
+import { clearTimeout } from "../codec/runtime.js"
 import { Transcoder } from "../codec/transcoder.js"
 import type { Channel, ChannelHandlers } from "../transport/channel.js"
+import { Deadline } from "../transport/deadline.js"
 import { destroyLater } from "../transport/farewell.js"
 import type { ConnectionCounts } from "../transport/transport.js"
 import { zmqError } from "../transport/zmq-error.js"
@@ -14,11 +15,8 @@ import type { LinkTraining } from "./link-training.js"
 import type { MessageLimits } from "./message-limits.js"
 import { Pump, type PumpHandlers } from "./pump.js"
 
-/**
- * Milliseconds that both sides have for their greetings, and for a handshake of CURVE, as for libzmq's handshake. Silent peers
- * would otherwise use up the maximum number of connections.
- */
-const GREETING_MS = 30_000
+/** Milliseconds for a peer's greeting, and for the handshake of two joined sides: libzmq's default. */
+export const HANDSHAKE_MS = 30_000
 
 /** The end of a link. */
 interface Ending {
@@ -37,6 +35,8 @@ export interface LinkChannels {
 }
 
 export interface LinkHandlers {
+  /** Both sides have completed their handshake. */
+  begun(): void
   /** A side broke a rule, or memory ran out for it. The link will be ended. */
   failed(error: Error, end: LinkEnd): void
   /** The connection of the lz4+tcp side has ended. */
@@ -70,10 +70,11 @@ export class Link implements ChannelHandlers, PumpHandlers {
   /** Whether the link is ended from here: a server that closes its connection then has refused nobody. */
   #isEnding = false
   #farewell: NodeJS.Timeout | undefined
-  /** Bytes of the greetings not yet received, and the timer for them. */
+  /** Bytes of the greetings not yet received. */
   #lz4GreetingLeft = GREETING_BYTES
   #plainGreetingLeft = GREETING_BYTES
-  #greetingTimer: NodeJS.Timeout | undefined
+  /** The time limit of the handshake, until that is over. */
+  #limit: Deadline | undefined
   #open = 2
 
   /** Joins two channels. */
@@ -103,11 +104,12 @@ export class Link implements ChannelHandlers, PumpHandlers {
     plain.handlers = this
   }
 
-  /** Starts to pass on data. */
-  start(): void {
-    this.#greetingTimer = setTimeout(() => this.#greetingTimedOut(), GREETING_MS).unref()
+  /** Starts to pass on data: first what one side has sent already, without encryption. */
+  start({ socket }: Channel, sent: Uint8Array): void {
+    this.#limit = new Deadline(HANDSHAKE_MS, () => this.#timedOut())
     this.#plain.resume()
     this.#lz4.resume()
+    this.#pass(socket, sent, true)
   }
 
   /** The traffic so far. */
@@ -117,13 +119,7 @@ export class Link implements ChannelHandlers, PumpHandlers {
   }
 
   data(chunk: Uint8Array, { socket }: Channel): void {
-    const start = GREETING_BYTES - this.#plainGreetingLeft
-    if (this.#greetingTimer) this.#countGreeting(socket, chunk.length)
-    if (socket === this.#plain) {
-      this.#fromPlain.push(start < SIGNATURE_BYTES ? notLibzmq(chunk, start) : chunk)
-      this.#training?.check()
-    } else this.#fromLz4.push(chunk)
-    if (this.#greetingTimer) this.#checkBegun()
+    this.#pass(socket, chunk, false)
   }
 
   drained({ socket }: Channel): void {
@@ -165,7 +161,7 @@ export class Link implements ChannelHandlers, PumpHandlers {
     }
     this.#open--
     if (this.#open > 0) return
-    clearTimeout(this.#greetingTimer)
+    this.#limit?.clear()
     this.#count()
     this.#receiving.close()
     this.#sending.close()
@@ -194,31 +190,45 @@ export class Link implements ChannelHandlers, PumpHandlers {
     this.#lz4.destroy()
   }
 
-  #countGreeting(socket: Socket, bytes: number): void {
-    if (socket === this.#plain) this.#plainGreetingLeft -= bytes
-    else this.#lz4GreetingLeft -= bytes
+  /** @param isOpened whether the bytes have no encryption any more. */
+  #pass(socket: Socket, bytes: Uint8Array, isOpened: boolean): void {
+    if (socket === this.#plain) {
+      const start = GREETING_BYTES - this.#plainGreetingLeft
+      if (this.#limit) this.#plainGreetingLeft -= bytes.length
+      this.#fromPlain.push(start < SIGNATURE_BYTES ? notLibzmq(bytes, start) : bytes, isOpened)
+      this.#training?.check()
+    } else {
+      if (this.#limit) this.#lz4GreetingLeft -= bytes.length
+      this.#fromLz4.push(bytes, isOpened)
+    }
+    if (this.#limit && this.#fromPlain.isBegun && this.#fromLz4.isBegun) this.#begin()
   }
 
-  /** Ends the time limit once both sides have sent their greetings, and encryption has begun. */
-  #checkBegun(): void {
-    if (this.#plainGreetingLeft > 0 || this.#lz4GreetingLeft > 0) return
-    if ([this.#lz4Curve, this.#plainCurve].some((curve) => curve && !curve.isSecured)) return
-    clearTimeout(this.#greetingTimer)
-    this.#greetingTimer = undefined
+  #begin(): void {
+    this.#limit?.clear()
+    this.#limit = undefined
+    this.#handlers.begun()
   }
 
-  #greetingTimedOut(): void {
-    const isGreeted = this.#plainGreetingLeft <= 0 && this.#lz4GreetingLeft <= 0
+  #timedOut(): void {
+    const what = `${this.#unfinished()} in ${HANDSHAKE_MS / 1000} seconds`
+    this.#end ??= { error: zmqError("ETIMEDOUT", undefined, what) }
+    this.destroy()
+  }
+
+  /** Describes what there is to wait for. */
+  #unfinished(): string {
+    const sideOf = (isLz4: boolean) => (isLz4 ? "the lz4+tcp side" : "the plain side")
     // The side that sent less: libzmq sends the rest of its greeting after it has received some of
     // the peer's.
-    const isLz4 = isGreeted
-      ? this.#lz4Curve?.isSecured === false
-      : this.#lz4GreetingLeft >= this.#plainGreetingLeft
-    const what = isGreeted ? "did not complete the handshake of CURVE" : "sent no whole greeting"
-    const side = isLz4 ? "lz4+tcp" : "plain"
-    const message = `the ${side} side ${what} in ${GREETING_MS / 1000} seconds`
-    this.#end ??= { error: zmqError("ETIMEDOUT", undefined, message) }
-    this.destroy()
+    if (this.#plainGreetingLeft > 0 || this.#lz4GreetingLeft > 0)
+      return `${sideOf(this.#lz4GreetingLeft >= this.#plainGreetingLeft)} sent no whole greeting`
+    const unsecured = [this.#lz4Curve, this.#plainCurve].find((curve) => curve?.isSecured === false)
+    if (unsecured)
+      return `${sideOf(unsecured === this.#lz4Curve)} did not complete the handshake of CURVE`
+    if (!this.#fromPlain.isBegun && !this.#fromLz4.isBegun)
+      return "neither side completed its handshake"
+    return `${sideOf(this.#fromPlain.isBegun)} did not complete its handshake`
   }
 
   /** Reports a server that closes the connection in the handshake, as it does if keys are wrong. */
@@ -231,6 +241,13 @@ export class Link implements ChannelHandlers, PumpHandlers {
     const error = new ProtocolError("ERR_ZMTP_HANDSHAKE", what)
     this.#end = { error }
     this.#handlers.failed(error, end)
+  }
+
+  /** Ends a link whose handshake is not over, at once. */
+  crowdedOut(): void {
+    const what = "a newer connection took its place before its handshake was over"
+    this.#end ??= { error: zmqError("ETIMEDOUT", undefined, what) }
+    this.destroy()
   }
 
   #count(): void {

@@ -78,12 +78,21 @@ export class Pump implements TranscoderSink {
     this.#meter = this.#network && new EffortMeter([this.#network])
   }
 
-  /** Handles a chunk that was read. */
-  push(received: Uint8Array): void {
+  /** Whether this side has sent its last command of the handshake. */
+  get isBegun(): boolean {
+    return this.#handshake.isOver
+  }
+
+  /**
+   * Handles a chunk that was read.
+   *
+   * @param isOpened whether it has no encryption any more.
+   */
+  push(received: Uint8Array, isOpened = false): void {
     if (this.#refused) return
     this.#run(() => {
       const curve = this.#fromCurve
-      const chunk = curve ? curve.open(received) : received
+      const chunk = curve && !isOpened ? curve.open(received) : received
       if (!this.#handshake.isOver) this.#handshake.read(chunk)
       const refused = this.#input?.check(chunk)
       this.#refused = refused?.error ?? curve?.violation

@@ -67,6 +67,16 @@ export class Report implements BridgeHandlers {
   }
 
   failed({ number }: Joined, side: string, error: Error): void {
+    this.#failed(number, side, error)
+    this.#counted.add(error)
+  }
+
+  refused(from: string, error: Error): void {
+    this.#failed(null, from, error)
+  }
+
+  /** @param connection the number of a pair; null if there is none. */
+  #failed(connection: number | null, side: string, error: Error): void {
     const what = error instanceof ProtocolError ? "protocol error" : "error"
     // With CURVE, either side can exceed what the sender's option allows.
     const limitOf = (name: string) =>
@@ -77,10 +87,10 @@ export class Report implements BridgeHandlers {
         /the mechanism "CURVE";.*/,
         "$&; for CURVE, see --from-curve-server and --to-server-key",
       )
-    const fields = { connection: number, side, ...errorFields(error, why) }
+    const fields = { connection, side, ...errorFields(error, why) }
+    const number = connection === null ? "" : `#${connection} `
     this.#countError(error)
-    this.#counted.add(error)
-    this.#log.print("error", `#${number} ${what} by ${side}: ${why}`, fields)
+    this.#log.print("error", `${number}${what} by ${side}: ${why}`, fields)
   }
 
   ended({ number, counts }: Joined, error: Error | undefined): void {

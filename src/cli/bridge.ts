@@ -14,8 +14,8 @@ import { firstSignal } from "./signals.js"
 
 export const usage = `usage: zeromq-lz4 bridge --from URL --to URL [options]
 
-Lets any ZeroMQ program speak lz4+tcp://. Listens at --from, and connects to --to for each
-connection that it accepts. One of the two is lz4+tcp://HOST:PORT, the other tcp://HOST:PORT or
+Lets any ZeroMQ program speak lz4+tcp://. Listens at --from, and connects to --to for each peer
+that connects. One of the two is lz4+tcp://HOST:PORT, the other tcp://HOST:PORT or
 ipc://PATH.
 
       --from URL                where to listen; HOST and PORT may be *
@@ -25,8 +25,8 @@ ipc://PATH.
       --max-plain-message-size BYTES
                                 the same for messages received over tcp:// or ipc://
       --max-parts N             maximum number of parts of a message, either way; default 65536
-      --max-connections N       maximum number of open connections; further ones are closed at
-                                once; default 1000
+      --max-connections N       maximum number of open connections; default 1000. For another one,
+                                the oldest is closed whose handshake is not over
       --dictionary FILE         a dictionary to compress with: zeromq-lz4 train makes one
       --auto-dictionary[=shared]
                                 trains a dictionary for each connection on the first messages that

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs"
 import { expect, test } from "vitest"
 import { expectAtMost } from "../support/measured.js"
-import { RawServer, rawClient } from "../support/raw-ends.js"
+import { RawServer, rawZmtpClient } from "../support/raw-ends.js"
 import { RunningBridge } from "../support/running-bridge.js"
 import { eventually } from "../support/sockets.js"
 import { handshake } from "../support/zmtp.js"
@@ -25,7 +25,7 @@ test.each(["plain", "lz4"])(
       "tcp://127.0.0.1:0",
       `lz4+tcp://127.0.0.1:${server.port}`,
     )
-    const client = await rawClient(bridge.endpoint)
+    const client = await rawZmtpClient(bridge.endpoint)
     const accepted = await server.accept()
     const [sends, gets] = side === "plain" ? [client, accepted] : [accepted, client]
     let arrived = 0

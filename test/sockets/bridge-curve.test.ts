@@ -6,9 +6,12 @@ import { afterAll, describe, expect, test } from "vitest"
 import * as zeromq from "zeromq"
 import * as lz4 from "zeromq-lz4"
 
+import { RawServer, rawClient } from "../support/raw-ends.js"
 import { RunningBridge } from "../support/running-bridge.js"
-import { type AnySocket, use } from "../support/sockets.js"
+import { type AnySocket, eventually, use } from "../support/sockets.js"
 import { isInFull } from "../support/transports.js"
+import { concat } from "../support/wire.js"
+import { frame, greeting, message, ready } from "../support/zmtp.js"
 
 const directory = mkdtempSync(join(tmpdir(), "zeromq-lz4-bridge-curve-"))
 afterAll(() => rmSync(directory, { recursive: true }))
@@ -214,8 +217,9 @@ describe("wrong keys end the connection, and a line says why", () => {
     const pull = use(new lz4.Pull(binding) as unknown as AnySocket)
     const bridge = await through({ connecting: "tcp", curve: "from" }, push, pull, ...options)
     const { input } = await bridge.until(says)
-    expect(input).toMatch(/^#\d+ protocol error by /)
-    await bridge.until(/^#\d+ closed/)
+    // A client that does not show its keys is no peer, so nothing was dialled for it.
+    expect(input).toMatch(options === AT_FROM ? /^protocol error by / : /^#\d+ protocol error by /)
+    if (options !== AT_FROM) await bridge.until(/^#\d+ closed/)
   })
 })
 
@@ -276,10 +280,55 @@ test("a bridge with a list of clients refuses the others, which do not try again
   expect(await refused).toMatchObject({ error: { status: 400 } })
   const [, named] = await bridge.until(/the client (.{40}) is not in --from-client-keys$/)
   expect(named).toBe(other.publicKey)
+  expect(bridge.lines.filter((line) => line.includes("connected"))).toEqual([])
   const push = use(new zeromq.Push(clientOf(from)))
   push.connect(bridge.endpoint)
   await push.send("known")
   expect(String(await pull.receive())).toBe("known")
+})
+
+test("strangers without keys lock no client out, and nothing is dialled for them", async () => {
+  const pull = use(new lz4.Pull())
+  await pull.bind("lz4+tcp://127.0.0.1:*")
+  const bridge = await RunningBridge.start(
+    ...(["tcp://127.0.0.1:0", pull.lastEndpoint] as [string, string]),
+    ...["--from-curve-server", "--from-secret-key", from.file, "--max-connections", "20"],
+  )
+  const strangers = []
+  for (let i = 0; i < 40; i++) {
+    const stranger = await rawClient(bridge.endpoint)
+    stranger.socket.write(greeting({ mechanism: "CURVE" }).subarray(0, i % 2 ? 64 : 10))
+    strangers.push(stranger)
+  }
+  const push = use(new zeromq.Push(clientOf(from)))
+  push.connect(bridge.endpoint)
+  await push.send("known")
+  expect(String(await pull.receive())).toBe("known")
+  await bridge.until(/^#1 connected/)
+  expect(pull.lz4.connections).toHaveLength(1)
+  expect(strangers.filter(({ ended }) => !ended).length).toBeGreaterThan(10)
+})
+
+test("a client is told that the other side speaks ZMTP 3.0, from its second attempt on", async () => {
+  const old = await RawServer.start()
+  const bridge = await RunningBridge.start(
+    ...(["lz4+tcp://127.0.0.1:0", `tcp://127.0.0.1:${old.port}`] as [string, string]),
+    ...["--from-curve-server", "--from-secret-key", from.file],
+  )
+  const subscriber = use(new lz4.Subscriber(clientOf(from)))
+  subscriber.subscribe("news")
+  subscriber.connect(bridge.endpoint)
+  const hello = concat(greeting({ minor: 0 }), ready("PUB"))
+  const first = await old.accept()
+  first.socket.write(hello)
+  await bridge.until(/^#1 error by tcp:.*: this side speaks ZMTP 3\.0; the client was told 3\.1/)
+  const second = await old.accept()
+  second.socket.write(hello)
+  // Version 3.0 has no command for subscriptions.
+  const subscription = Buffer.from(frame(Buffer.from("\x01news")))
+  await eventually(() => second.received.includes(subscription))
+  second.socket.write(message(Buffer.from("news today")))
+  expect(String(await subscriber.receive())).toBe("news today")
 })
 
 test.each([

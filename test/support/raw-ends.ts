@@ -1,6 +1,7 @@
 /** Both ends of a bridge, as sockets that write and read bytes chosen by the test. */
 import { connect, createServer, type Server, type Socket } from "node:net"
 import { onTestFinished } from "vitest"
+import { asOthersThanLibzmq, greeting } from "./zmtp.js"
 
 /** A socket, the bytes that it received, and its end. */
 export class RawEnd {
@@ -24,6 +25,23 @@ export class RawEnd {
     })
   }
 
+  /** Sends the beginning of what is written later, and leaves it out there. */
+  sendAhead(start: Uint8Array): void {
+    const { socket } = this
+    const { write, end } = socket
+    let left = start.length
+    const rest = (bytes: Uint8Array): Uint8Array => {
+      const ahead = Math.min(left, bytes.length)
+      left -= ahead
+      return bytes.subarray(ahead)
+    }
+    write.call(socket, start)
+    socket.write = ((bytes: Uint8Array, ...more: []) =>
+      write.call(socket, rest(bytes), ...more)) as Socket["write"]
+    socket.end = ((bytes: Uint8Array = new Uint8Array(), ...more: []) =>
+      end.call(socket, rest(bytes), ...more)) as Socket["end"]
+  }
+
   get received(): Buffer {
     return Buffer.concat(this.#chunks)
   }
@@ -32,6 +50,9 @@ export class RawEnd {
     return this.#chunks.reduce((sum, { length }) => sum + length, 0)
   }
 }
+
+/** The signature of a peer that is not libzmq. */
+export const SIGNATURE: Uint8Array = asOthersThanLibzmq(greeting()).subarray(0, 10)
 
 /** Returns `tcp://…`, `lz4+tcp://…` or `ipc://…` as node:net takes it. */
 function address(endpoint: string): { path: string } | { host: string; port: number } {
@@ -46,6 +67,16 @@ export async function rawClient(endpoint: string): Promise<RawEnd> {
   const socket = connect({ ...address(endpoint), allowHalfOpen: true })
   const end = new RawEnd(socket)
   await new Promise((resolve) => socket.once("connect", resolve))
+  return end
+}
+
+/**
+ * Connects to a bridge, and sends the signature of a greeting, for which it dials. What is written later
+ * has to begin with a greeting, too.
+ */
+export async function rawZmtpClient(endpoint: string): Promise<RawEnd> {
+  const end = await rawClient(endpoint)
+  end.sendAhead(SIGNATURE)
   return end
 }
 
@@ -74,6 +105,11 @@ export class RawServer {
 
   get port(): number {
     return (this.#server.address() as { port: number }).port
+  }
+
+  /** All connections so far. */
+  get accepted(): readonly RawEnd[] {
+    return this.#accepted
   }
 
   /** Returns the next connection. */

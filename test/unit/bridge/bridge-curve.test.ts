@@ -1,16 +1,18 @@
 /** CURVE in the bridge, as bytes, and its options. */
 import { afterEach, describe, expect, test } from "vitest"
 
-import { CurveEnd } from "../../../src/bridge/curve-end.js"
+import { CurveEnd, expected } from "../../../src/bridge/curve-end.js"
 import { WholeFrames } from "../../../src/bridge/whole-frames.js"
 import { readArgs } from "../../../src/cli/bridge.js"
 import { formatKey } from "../../../src/curve/keys.js"
 import { curveModule } from "../../../src/curve/module.js"
+import { notLibzmq } from "../../../src/zmtp/greeting.js"
 import { runCommand } from "../../support/command.js"
 import { pair } from "../../support/curve.js"
 import { directoryOfTests } from "../../support/directory-of-tests.js"
 import { RawServer, rawClient } from "../../support/raw-ends.js"
 import { RunningBridge } from "../../support/running-bridge.js"
+import { eventually } from "../../support/sockets.js"
 import { concat } from "../../support/wire.js"
 import { frame, greeting, message, ready } from "../../support/zmtp.js"
 
@@ -29,8 +31,8 @@ class Tried {
   readonly sent: Uint8Array[] = []
   readonly opened: Uint8Array[] = []
 
-  constructor(settings: typeof CLIENT, budgetBytes = -1) {
-    this.end = new CurveEnd(settings, budgetBytes, (bytes) => this.sent.push(bytes))
+  constructor(settings: typeof CLIENT, budgetBytes = -1, greeting = expected()) {
+    this.end = new CurveEnd(settings, budgetBytes, greeting, (bytes) => this.sent.push(bytes))
   }
 
   seal(bytes: Uint8Array, size = bytes.length): void {
@@ -128,6 +130,45 @@ describe("an end of a bridge with CURVE", () => {
       for (const { end } of [a, b]) end.close()
     },
   )
+
+  test.each([1, 64, 1 << 20])(
+    "does a client's handshake before there is another side, in chunks of %d",
+    (size) => {
+      const [a, b] = [new Tried(CLIENT), new Tried(SERVER)]
+      b.end.greet()
+      a.seal(PUSH)
+      for (let i = 0; i < 2; i++) {
+        b.from(a, size)
+        a.from(b, size)
+      }
+      expect(Buffer.compare(concat(...b.opened), PUSH)).toBe(0)
+      expect([a.end.isSecured, b.end.isSecured]).toEqual([false, false])
+      const answer = concat(PULL, text("first"))
+      b.seal(answer, size)
+      a.from(b, size)
+      const greeted = concat(notLibzmq(greeting(), 0), answer.subarray(64))
+      expect(Buffer.compare(concat(...a.opened), greeted)).toBe(0)
+      expect([a.end.isSecured, b.end.isSecured]).toEqual([true, true])
+      for (const { end } of [a, b]) end.close()
+    },
+  )
+
+  test("a client that was told another version than the other side's has to connect again", () => {
+    const expectation = expected()
+    const old = greeting({ minor: 0 })
+    const first = new Tried(SERVER, -1, expectation)
+    first.end.greet()
+    first.seal(old.subarray(0, 63))
+    expect(() => first.seal(old.subarray(63))).toThrow(
+      "this side speaks ZMTP 3.0; the client was told 3.1, and has to connect again",
+    )
+    const again = new Tried(SERVER, -1, expectation)
+    again.end.greet()
+    expect(Buffer.from(again.take()).subarray(10, 18).toString()).toBe("\x03\0CURVE\0")
+    again.seal(old)
+    expect(again.take()).toHaveLength(0)
+    for (const { end } of [first, again]) end.close()
+  })
 
   test("lets no message out before the handshake is over", () => {
     const [a] = [new Tried(CLIENT)]
@@ -248,13 +289,18 @@ describe("another mechanism ends the connection, and a line says why", () => {
       ...(options === FROM ? [...FROM, secretFile()] : options),
     )
     const client = await rawClient(bridge.endpoint)
+    client.socket.write(greeting({ mechanism: from }))
+    const asks = `protocol error by ${by}://.*the greeting asks for ${says}`
+    // A client of CURVE is not one before it has shown its keys, so nothing is dialled for it.
+    if (options === FROM) {
+      await bridge.until(new RegExp(`^${asks}`))
+      await eventually(() => client.ended)
+      return
+    }
     const dialled = await listening.accept()
-    const [first, second] = by === "tcp" ? [client, dialled] : [dialled, client]
-    const [one, two] = by === "tcp" ? [from, to] : [to, from]
-    first.socket.write(greeting({ mechanism: one }))
-    if (by !== "tcp") second.socket.write(greeting({ mechanism: two }))
-    await bridge.until(new RegExp(`^#1 protocol error by ${by}://.*the greeting asks for ${says}`))
-    second.socket.end()
+    if (by !== "tcp") dialled.socket.write(greeting({ mechanism: to }))
+    await bridge.until(new RegExp(`^#1 ${asks}`))
+    for (const { socket } of [client, dialled]) socket.end()
     await bridge.until(/^#1 closed/)
   })
 })

@@ -8,7 +8,7 @@ import { type BridgeState, metricsText } from "../../../src/cli/bridge-metrics.j
 import { BridgeLog, Report } from "../../../src/cli/bridge-report.js"
 import { checkLz4Options, type Lz4Options } from "../../../src/codec/options.js"
 import { main, runCommand } from "../../support/command.js"
-import { RawServer, rawClient } from "../../support/raw-ends.js"
+import { RawServer, rawClient, rawZmtpClient } from "../../support/raw-ends.js"
 import { RunningBridge } from "../../support/running-bridge.js"
 import { eventually } from "../../support/sockets.js"
 import { concat } from "../../support/wire.js"
@@ -120,7 +120,7 @@ describe("--metrics", () => {
     }
     expect(await health()).toEqual({ status: "ok", to: "unknown", connections: 0 })
 
-    const client = await rawClient(bridge.endpoint)
+    const client = await rawZmtpClient(bridge.endpoint)
     const server = await listening.accept()
     client.socket.write(concat(handshake("PUSH"), message(payload("json", 5000))))
     server.socket.write(handshake("PULL"))
@@ -144,7 +144,7 @@ describe("--metrics", () => {
     await bridge.until(/^#1 closed/)
 
     // A peer that breaks a rule.
-    const other = await rawClient(bridge.endpoint)
+    const other = await rawZmtpClient(bridge.endpoint)
     other.socket.write(greeting({ mechanism: "NONE" }))
     await bridge.until(/^#2 protocol error/)
     expect(samples(await read(), "errors_total")).toEqual([
@@ -159,6 +159,15 @@ describe("--metrics", () => {
     expect(await bridge.ended()).toEqual({ code: 0, signal: null })
   })
 
+  test("serves while others leave parts of requests", async () => {
+    const ends = ["tcp://127.0.0.1:0", "lz4+tcp://127.0.0.1:1"] as const
+    const bridge = await RunningBridge.start(...ends, "--metrics", "127.0.0.1:0")
+    const [, url] = /^metrics at (\S+),/m.exec(bridge.lines.join("\n")) as RegExpExecArray
+    const { host } = new URL(url as string)
+    for (let i = 0; i < 200; i++) (await rawClient(`tcp://${host}`)).socket.write("G")
+    expect((await fetch(url as string)).status).toBe(200)
+  })
+
   test("says that --to is unreachable, and as JSON where it serves", async () => {
     const bridge = await RunningBridge.start(
       ...(["tcp://127.0.0.1:0", "lz4+tcp://127.0.0.1:1"] as [string, string]),
@@ -166,7 +175,7 @@ describe("--metrics", () => {
     )
     const { health } = JSON.parse(bridge.lines.find((line) => line.includes('"metrics"')) as string)
     expect(health).toMatch(/^http:\/\/\[::1\]:\d+\/health$/)
-    await rawClient(bridge.endpoint)
+    await rawZmtpClient(bridge.endpoint)
     await bridge.until(/"unreachable"/)
     expect(await (await fetch(health)).json()).toMatchObject({ status: "ok", to: "unreachable" })
   })
@@ -248,7 +257,7 @@ describe("advice about traffic that does not get smaller", () => {
     const listening = await RawServer.start()
     const to = `lz4+tcp://127.0.0.1:${listening.port}`
     const bridge = await RunningBridge.start("tcp://127.0.0.1:0", to, "--json")
-    const client = await rawClient(bridge.endpoint)
+    const client = await rawZmtpClient(bridge.endpoint)
     const server = await listening.accept()
     client.socket.end(concat(handshake("PUSH"), message(payload("random", 2 << 20))))
     await eventually(() => server.receivedBytes > 2 << 20)

@@ -13,7 +13,13 @@ import { notLibzmq } from "../../../src/zmtp/greeting.js"
 import { type CommandResult, main, runCommand } from "../../support/command.js"
 import { directoryOfTests } from "../../support/directory-of-tests.js"
 import { sha256 } from "../../support/hash.js"
-import { type RawEnd, RawServer, rawClient } from "../../support/raw-ends.js"
+import {
+  type RawEnd,
+  RawServer,
+  rawClient,
+  rawZmtpClient,
+  SIGNATURE,
+} from "../../support/raw-ends.js"
 import { RunningBridge } from "../../support/running-bridge.js"
 import { Running } from "../../support/running-script.js"
 import { eventually, freePort } from "../../support/sockets.js"
@@ -21,6 +27,7 @@ import { type Item, message, streamsOf, verbatim } from "../../support/transcodi
 import { concat } from "../../support/wire.js"
 import {
   arenaOfEmptyParts,
+  COMMAND,
   frame,
   greeting,
   handshake,
@@ -68,7 +75,7 @@ async function joined(from: From, ...options: string[]): Promise<Sides> {
   const [listen, dial] = from === "plain" ? [PLAIN, "lz4+tcp"] : [LZ4, "tcp"]
   const to = `${dial}://127.0.0.1:${listening.port}`
   const bridge = await RunningBridge.start(listen, to, ...options)
-  const client = await rawClient(bridge.endpoint)
+  const client = await rawZmtpClient(bridge.endpoint)
   const server = await listening.accept()
   const [plain, lz4] = from === "plain" ? [client, server] : [server, client]
   return { bridge, client, server, plain, lz4 }
@@ -322,9 +329,9 @@ describe("a side that breaks a rule", () => {
   test("loses its connection, and no other does", async () => {
     const server = await RawServer.start()
     const bridge = await RunningBridge.start(LZ4, `tcp://127.0.0.1:${server.port}`)
-    const good = await rawClient(bridge.endpoint)
+    const good = await rawZmtpClient(bridge.endpoint)
     const goodPlain = await server.accept()
-    const bad = await rawClient(bridge.endpoint)
+    const bad = await rawZmtpClient(bridge.endpoint)
     const badPlain = await server.accept()
 
     const streams = streamsOf(conversation)
@@ -340,11 +347,12 @@ describe("a side that breaks a rule", () => {
     expect(sha256(goodPlain.received)).toBe(sha256(streams.plain))
   })
 
-  test("is named if it is the plain side", async () => {
-    const { bridge, plain, lz4 } = await joined("plain")
-    plain.socket.write("GET / HTTP/1.1\r\n\r\n")
+  test.each(both)("is named if it is the one that is dialled, from %s", async (from) => {
+    const { bridge, plain, lz4, server } = await joined(from)
+    server.socket.write("HTTP/1.1 400 Bad Request\r\n\r\n")
     const [, side, why] = await bridge.until(/^#1 protocol error by (\S+): (.*)$/)
-    expect(side).toBe(`tcp://127.0.0.1:${plain.socket.localPort}`)
+    const scheme = from === "plain" ? "lz4+tcp" : "tcp"
+    expect(side).toBe(`${scheme}://127.0.0.1:${server.socket.localPort}`)
     expect(why).toContain("ERR_ZMTP_GREETING: the greeting looks like HTTP")
     await eventually(() => plain.ended && lz4.ended)
   })
@@ -511,22 +519,18 @@ describe("limits: a side that exceeds one loses its connection", () => {
     const server = await RawServer.start()
     const to = `lz4+tcp://127.0.0.1:${server.port}`
     const bridge = await RunningBridge.start(PLAIN, to, "--max-connections", "2")
-    const first = await rawClient(bridge.endpoint)
-    const second = await rawClient(bridge.endpoint)
-    const dialled = [await server.accept(), await server.accept()]
+    const first = await established(bridge, server)
+    const second = await established(bridge, server, [first.server])
     for (let i = 0; i < 3; i++) {
       const refused = await rawClient(bridge.endpoint)
       await eventually(() => refused.ended)
     }
-    first.socket.end()
-    second.socket.write(greeting())
-    await eventually(() => dialled.some((end) => end.ended))
-    for (const end of dialled) if (end.ended) end.socket.end()
-    await bridge.until(/^#\d closed/)
-    const third = await rawClient(bridge.endpoint)
-    await server.accept()
+    first.client.socket.end()
+    await eventually(() => first.server.ended)
+    first.server.socket.end()
+    await bridge.until(/^#1 closed/)
+    await established(bridge, server, [first.server, second.server])
     await bridge.until(/^#3 connected/)
-    expect(third.ended).toBe(false)
     const said = bridge.lines.filter((line) => line.includes("--max-connections"))
     expect(said).toEqual([
       expect.stringMatching(
@@ -536,15 +540,144 @@ describe("limits: a side that exceeds one loses its connection", () => {
   })
 })
 
-describe("connections without greetings", () => {
+/** Connects a client, up to the end of its handshake. Others may connect meanwhile, and send less. */
+async function established(bridge: RunningBridge, listening: RawServer, known: RawEnd[] = []) {
+  const client = await rawClient(bridge.endpoint)
+  const [hello, answer] = [handshake("PUSH"), handshake("PULL")]
+  client.socket.write(hello)
+  const isServer = (end: RawEnd) => !known.includes(end) && end.receivedBytes === hello.length
+  const server = await eventually(() => listening.accepted.find(isServer) ?? false)
+  server.socket.write(answer)
+  await received(client, answer.length)
+  return { client, server }
+}
+
+/** Waits until the bridge has read what other clients have sent before. */
+async function hasRead(bridge: RunningBridge): Promise<void> {
+  const client = await rawClient(bridge.endpoint)
+  client.socket.end("x")
+  await bridge.until(new RegExp(`^protocol error by \\S+:${client.socket.localPort}:`))
+}
+
+describe.each(both)("strangers, from %s", (from) => {
+  const [listen, dial] = from === "plain" ? [PLAIN, "lz4+tcp"] : [LZ4, "tcp"]
+
+  async function started(...options: string[]) {
+    const server = await RawServer.start()
+    const to = `${dial}://127.0.0.1:${server.port}`
+    return { server, bridge: await RunningBridge.start(listen, to, ...options) }
+  }
+
+  test("nothing is dialled for a connection before the signature of a greeting", async () => {
+    const { server, bridge } = await started()
+    const silent = await rawClient(bridge.endpoint)
+    const slow = await rawClient(bridge.endpoint)
+    slow.socket.write(SIGNATURE.subarray(0, 9))
+    const left = await rawClient(bridge.endpoint)
+    left.socket.end(SIGNATURE.subarray(0, 9))
+    await eventually(() => left.ended)
+    await hasRead(bridge)
+    const peer = await established(bridge, server)
+    const [, address] = await bridge.until(/^#1 connected: (\S+)/)
+    expect(address).toContain(`:${peer.client.socket.localPort}`)
+    slow.socket.write(SIGNATURE.subarray(9))
+    const isOther = (end: RawEnd) => end !== peer.server
+    const dialled = await eventually(() => server.accepted.find(isOther) ?? false)
+    await received(dialled, SIGNATURE.length)
+    expect(Buffer.compare(dialled.received, SIGNATURE)).toBe(0)
+    expect(silent.ended || slow.ended).toBe(false)
+    expect(bridge.lines.filter((line) => line.includes("protocol error"))).toHaveLength(1)
+  })
+
+  test("what is no greeting is refused, and nothing is dialled for it", async () => {
+    const { server, bridge } = await started("--json")
+    for (const [bytes, says] of [
+      ["GET / HTTP/1.1\r\n\r\n", "the greeting looks like HTTP"],
+      ["\x16\x03\x01", "the greeting looks like TLS"],
+      ["\xff\0\0\0\0\0\0\0\x01\x00", "not a ZMTP signature"],
+    ] as const) {
+      const client = await rawClient(bridge.endpoint)
+      client.socket.write(Buffer.from(bytes, "latin1"))
+      const { input } = await bridge.until(/"type":"error"/)
+      expect(JSON.parse(input)).toMatchObject({
+        connection: null,
+        side: `${from === "plain" ? "tcp" : from}://127.0.0.1:${client.socket.localPort}`,
+        code: "ERR_ZMTP_GREETING",
+        message: expect.stringContaining(says),
+      })
+      await eventually(() => client.ended)
+    }
+    await established(bridge, server)
+    await bridge.until(/"connection":1/)
+  })
+
+  test.each([
+    ["are silent", new Uint8Array()],
+    ["send a part of a signature", SIGNATURE.subarray(0, 9)],
+    ["send a signature", SIGNATURE],
+    ["send a greeting", greeting()],
+    ["send a greeting and part of a command", concat(greeting(), Uint8Array.of(4, 25))],
+  ])("as many as there may be connections lock nobody out: they %s", async (_, sent) => {
+    const { server, bridge } = await started("--max-connections", "100")
+    const first = await established(bridge, server)
+    const strangers: RawEnd[] = []
+    for (let i = 0; i < 150; i++) {
+      const stranger = await rawClient(bridge.endpoint)
+      stranger.socket.write(sent)
+      strangers.push(stranger)
+    }
+    const peer = await established(bridge, server, [first.server])
+    const streams = streamsOf([hello, ...message(text)])
+    const helloBytes = streamsOf([hello])[from === "plain" ? "plain" : "wire"].length
+    const [there, arrives] =
+      from === "plain" ? [streams.plain, streams.wire] : [streams.wire, streams.plain]
+    for (const { client, server } of [first, peer]) {
+      client.socket.write(there.subarray(helloBytes))
+      await received(server, arrives.length)
+    }
+    // The oldest have made room.
+    await eventually(() => strangers.slice(0, 50).every(({ ended }) => ended))
+    expect(strangers.filter(({ ended }) => ended).length).toBeLessThan(60)
+  })
+
+  test("a client may send everything at once, and close its side", async () => {
+    const { server, bridge } = await started()
+    const streams = streamsOf(conversation)
+    const [sent, arrives] =
+      from === "plain" ? [streams.plain, streams.wire] : [streams.wire, streams.plain]
+    const client = await rawClient(bridge.endpoint)
+    client.socket.end(sent)
+    const end = await server.accept()
+    await eventually(() => end.ended)
+    expect(sha256(end.received)).toBe(sha256(arrives))
+  })
+
+  test("a client may send byte by byte", async () => {
+    const { server, bridge } = await started()
+    const streams = streamsOf([hello, ...message(text)])
+    const [sent, arrives] =
+      from === "plain" ? [streams.plain, streams.wire] : [streams.wire, streams.plain]
+    const client = await rawClient(bridge.endpoint)
+    for (const [i, byte] of sent.subarray(0, 12).entries()) {
+      if (i === 9) await hasRead(bridge)
+      client.socket.write(Uint8Array.of(byte))
+    }
+    const end = await server.accept()
+    for (const byte of sent.subarray(12)) client.socket.write(Uint8Array.of(byte))
+    await received(end, arrives.length)
+    expect(sha256(end.received)).toBe(sha256(arrives))
+  })
+})
+
+describe("connections whose handshake is not over", () => {
   // In this process, with fake timers for the 30 seconds.
-  async function started(): Promise<Ended & { client: RawEnd; server: RawEnd }> {
+  async function started(): Promise<Ended & { client: RawEnd; raw: RawServer }> {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
     const raw = await RawServer.start()
     const ended: Ended = { errors: [] }
-    let joins = 0
     const handlers = {
-      ...{ joined: () => joins++, failed() {}, unreachable() {}, full() {} },
+      ...{ joined() {}, failed() {}, unreachable() {}, full() {} },
+      refused: (_: unknown, error: Error) => ended.errors.push(error.message),
       ended: (_: unknown, error: Error | undefined) => ended.errors.push(error?.message),
     }
     const spec = {
@@ -558,9 +691,7 @@ describe("connections without greetings", () => {
       await bridge.drain(0)
     })
     const client = await rawClient(await bridge.start())
-    const server = await raw.accept()
-    await until(() => joins === 1)
-    return Object.assign(ended, { client, server })
+    return Object.assign(ended, { client, raw })
   }
   interface Ended {
     errors: (string | undefined)[]
@@ -569,34 +700,64 @@ describe("connections without greetings", () => {
   async function until(condition: () => boolean): Promise<void> {
     while (!condition()) await new Promise((resolve) => setImmediate(resolve))
   }
+  const whole = handshake("PUSH").length
+
+  test("are closed after 30 seconds: the peer sends no signature", async () => {
+    const { client, errors } = await started()
+    client.socket.write(greeting().subarray(0, 9))
+    await until(() => vi.getTimerCount() > 0)
+    vi.advanceTimersByTime(29_999)
+    expect(errors).toEqual([])
+    vi.advanceTimersByTime(1)
+    await until(() => errors.length > 0)
+    expect(errors).toEqual(["no whole greeting came in 30 seconds"])
+    await until(() => client.ended)
+  })
 
   test.each([
-    { says: "nothing", client: 0, server: 0, side: "lz4+tcp" },
-    { says: "less than the other", client: 64, server: 63, side: "plain" },
-    { says: "nothing, so that the other waits", client: 0, server: 10, side: "lz4+tcp" },
-  ])("are closed after 30 seconds: the $side side sends $says", async (bytes) => {
+    { client: 63, server: 64, says: "the lz4+tcp side sent no whole greeting" },
+    { client: 64, server: 63, says: "the plain side sent no whole greeting" },
+    { client: 10, server: 10, says: "the lz4+tcp side sent no whole greeting" },
+    { client: 64, server: 64, says: "neither side completed its handshake" },
+    { client: 64, server: whole, says: "the lz4+tcp side did not complete its handshake" },
+    { client: whole, server: whole - 1, says: "the plain side did not complete its handshake" },
+  ])("are closed after 30 seconds: $client and $server bytes, $says", async (bytes) => {
     const ends = await started()
-    ends.client.socket.write(greeting().subarray(0, bytes.client))
-    ends.server.socket.write(greeting().subarray(0, bytes.server))
-    await until(() => ends.server.receivedBytes >= Math.min(bytes.client, 1))
-    await until(() => ends.client.receivedBytes >= Math.min(bytes.server, 1))
+    ends.client.socket.write(handshake("PUSH").subarray(0, bytes.client))
+    const server = await ends.raw.accept()
+    server.socket.write(handshake("PUSH").subarray(0, bytes.server))
+    await until(() => server.receivedBytes === bytes.client)
+    await until(() => ends.client.receivedBytes === bytes.server)
     vi.advanceTimersByTime(29_999)
     expect(ends.errors).toEqual([])
     vi.advanceTimersByTime(1)
     await until(() => ends.errors.length > 0)
-    expect(ends.errors).toEqual([`the ${bytes.side} side sent no whole greeting in 30 seconds`])
-    await until(() => ends.client.ended && ends.server.ended)
+    expect(ends.errors).toEqual([`${bytes.says} in 30 seconds`])
+    await until(() => ends.client.ended && server.ended)
   })
 
-  test("are the only ones that are closed", async () => {
+  const command = (name: string, data = "") =>
+    frame(Buffer.from(`${String.fromCharCode(name.length)}${name}${data}`, "latin1"), COMMAND)
+  const plain = greeting({ mechanism: "PLAIN" })
+
+  test.each([
+    { mechanism: "NULL", client: handshake("PUSH"), server: handshake("PULL") },
+    {
+      mechanism: "PLAIN",
+      client: concat(plain, command("HELLO", "\x01u\x01p"), command("INITIATE")),
+      server: concat(plain, command("WELCOME"), command("READY")),
+    },
+  ])("are the only ones that are closed, with $mechanism", async ({ client, server }) => {
     const ends = await started()
-    ends.client.socket.write(greeting())
-    ends.server.socket.write(greeting())
-    await until(() => ends.server.receivedBytes === 64 && ends.client.receivedBytes === 64)
+    ends.client.socket.write(client)
+    const dialled = await ends.raw.accept()
+    dialled.socket.write(server)
+    await until(() => dialled.receivedBytes === client.length)
+    await until(() => ends.client.receivedBytes === server.length)
     vi.advanceTimersByTime(3_600_000)
     await new Promise((resolve) => setImmediate(resolve))
     expect(ends.errors).toEqual([])
-    expect(ends.client.ended || ends.server.ended).toBe(false)
+    expect(ends.client.ended || dialled.ended).toBe(false)
   })
 })
 
@@ -690,9 +851,13 @@ test("--json prints the same information, one object per line", async () => {
   plain.socket.write(streams.plain)
   await received(lz4, streams.wire.length)
   await bridge.until(/"type":"statistics".*"sent":{"messages":1,/)
+  const answer = streamsOf([hello, ...message(payload("lorem", 5001))]).wire
+  const helloBytes = streamsOf([hello]).wire.length
+  lz4.socket.write(answer.subarray(0, helloBytes))
+  await received(plain, helloBytes)
   const refused = await rawClient(bridge.endpoint)
   await bridge.until(/"type":"full"/)
-  lz4.socket.write(streamsOf([hello, ...message(payload("lorem", 5001))]).wire)
+  lz4.socket.write(answer.subarray(helloBytes))
   await bridge.until(/"type":"closed"/)
   bridge.signal("SIGTERM")
   await bridge.until(/"type":"ending"/)
@@ -733,7 +898,7 @@ test("--json prints the same information, one object per line", async () => {
 
 test("--json has the reasons for failed connections and for connections that broke", async () => {
   const nowhere = await RunningBridge.start(PLAIN, "lz4+tcp://127.0.0.1:1", "--json")
-  const closed = await rawClient(nowhere.endpoint)
+  const closed = await rawZmtpClient(nowhere.endpoint)
   const { input: line } = await nowhere.until(/"type":"unreachable"/)
   expect(JSON.parse(line)).toMatchObject({
     to: "lz4+tcp://127.0.0.1:1",
@@ -818,7 +983,6 @@ describe("it continues silently after its output is closed", () => {
         }),
     )
     probe.destroy()
-    ;(await server.accept()).socket.end()
     await passesOn(from, server)
     process.kill(pid, "SIGTERM")
     expect(await shell.line()).toBe("exit 0")
@@ -840,7 +1004,7 @@ describe("SIGINT and SIGTERM", () => {
   test("a connection that is still being dialled does not matter", async () => {
     // An unused address.
     const bridge = await RunningBridge.start(PLAIN, "lz4+tcp://192.0.2.1:1")
-    await rawClient(bridge.endpoint)
+    await rawZmtpClient(bridge.endpoint)
     bridge.signal("SIGTERM")
     expect(await bridge.ended()).toEqual({ code: 0, signal: null })
   })
@@ -908,7 +1072,7 @@ describe("SIGINT and SIGTERM", () => {
     const server = await RawServer.start()
     const to = `lz4+tcp://127.0.0.1:${server.port}`
     const bridge = await RunningBridge.startImpatient(PLAIN, to)
-    await rawClient(bridge.endpoint)
+    await rawZmtpClient(bridge.endpoint)
     await server.accept()
     bridge.signal("SIGTERM")
     expect(await bridge.ended()).toEqual({ code: 0, signal: null })
