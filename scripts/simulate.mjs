@@ -73,6 +73,7 @@ function playMany(simulator, { code, seeds, until, sound, next, first, done }) {
     // A scenario that fails without the mutation too proves nothing.
     if (soundly && simulator.play(simulator.makeScenario(seed), soundly).failure) continue
     result.failed.push({ seed, rule: failure.rule, runs: result.runs })
+    if (!sound) console.error(`seed ${seed}: ${failure.rule}`)
     if (!soundly) continue
     Atomics.store(first, 0, Math.min(seed, Atomics.load(first, 0)))
     break

@@ -1,12 +1,12 @@
+import { CONNECTION_PARTS_MAX } from "../codec/limits.js"
 import { Queue } from "../transport/queue.js"
 import type { PeerConnection } from "../transport/transport.js"
 import { counted } from "./high-water-mark.js"
 import type { Message } from "./message.js"
+import { QueuedParts } from "./queued-parts.js"
 
-/** Maximum number of received parts in the queue: each part takes more memory than its bytes. */
-const QUEUED_PARTS_MAX = 65_536
-/** Approximate memory of a received part besides its bytes. */
-const PART_BYTES = 64
+/** Memory of a received part besides its bytes: a Buffer, and its place in the message. */
+const PART_BYTES = 192
 
 /** The members of a connection that an inbound queue uses. */
 export type InboundConnection = Pick<PeerConnection, "stop" | "resume" | "sharing">
@@ -18,6 +18,7 @@ export interface InboundInternals {
   readonly isStopped: boolean
   readonly highWaterMark: number
   readonly readAheadBytes: number
+  readonly queued: QueuedParts
 }
 
 /**
@@ -26,6 +27,8 @@ export interface InboundInternals {
  */
 export class Inbound {
   readonly #messages = new Queue<Message>()
+  /** The parts of all queues of the socket. */
+  readonly #queued: QueuedParts
   /** Parts of the queued messages, and their bytes. */
   #parts = 0
   #bytes = 0
@@ -45,9 +48,17 @@ export class Inbound {
    * @param highWaterMark maximum number of messages; 0 is no limit.
    * @param maxBytes maximum plaintext in bytes.
    * @param conflates whether only the latest message is kept.
+   * @param queued counts the parts of all queues of the socket.
    * @param readAheadBytes memory that messages may take whatever the high-water mark, in bytes.
    */
-  constructor(highWaterMark: number, maxBytes: number, conflates: boolean, readAheadBytes = 0) {
+  constructor(
+    highWaterMark: number,
+    maxBytes: number,
+    conflates: boolean,
+    queued: QueuedParts = new QueuedParts(),
+    readAheadBytes = 0,
+  ) {
+    this.#queued = queued
     this.#highWaterMark = highWaterMark
     this.#maxBytes = maxBytes
     this.#conflates = conflates
@@ -66,10 +77,23 @@ export class Inbound {
   attach(connection: InboundConnection): void {
     this.#connection = connection
     this.#setMarks()
-    if (!this.checkRoom()) connection.stop()
+    if (this.#queued.isFull && this.#highWaterMark > 0 && !this.#conflates) this.#waitForRoom()
+    else if (!this.checkRoom()) connection.stop()
+  }
+
+  /** Stops a new connection: others have filled the queues of the socket, and more would come after it. */
+  #waitForRoom(): void {
+    this.#isStopped = true
+    this.#queued.wait(this)
+    this.#connection?.stop()
+  }
+
+  roomAgain(): void {
+    if (this.#isStopped && this.#isLow) this.#resume()
   }
 
   detach(): void {
+    this.#queued.forget(this)
     this.#connection = undefined
     this.#isStopped = false
   }
@@ -77,6 +101,7 @@ export class Inbound {
   /** Queues a message. Returns whether the reader must be told, because it found the queue empty. */
   push(message: Message): boolean {
     if (this.#conflates) this.clear()
+    this.#queued.added(message.length)
     this.#messages.push(message)
     this.#parts += message.length
     this.#bytes += bytesOf(message)
@@ -107,15 +132,18 @@ export class Inbound {
     this.#read++
     this.#parts -= message.length
     this.#bytes -= bytesOf(message)
+    this.#queued.removed(message.length)
     this.#connection?.sharing?.messageConsumed()
     if (this.#isStopped && this.#isLow) this.#resume()
     return message
   }
 
   clear(): void {
+    const parts = this.#parts
     this.#messages.clear()
     this.#parts = 0
     this.#bytes = 0
+    this.#queued.removed(parts)
   }
 
   /**
@@ -142,7 +170,7 @@ export class Inbound {
     if (this.#bytes >= this.#maxBytes) return true
     const max = this.#highWaterMark
     if (max <= 0) return false
-    if (this.#parts >= QUEUED_PARTS_MAX) return true
+    if (this.#parts >= CONNECTION_PARTS_MAX || this.#queued.isFull) return true
     const isAtMark = counted(max, this.#messages.length, this.#read) >= max
     return isAtMark && this.#memory >= this.#readAheadBytes
   }
@@ -152,7 +180,8 @@ export class Inbound {
     if (this.#bytes > this.#maxBytes / 2) return false
     const max = this.#highWaterMark
     if (max <= 0) return true
-    if (this.#parts > QUEUED_PARTS_MAX / 2) return false
+    if (this.isEmpty) return true
+    if (this.#parts > CONNECTION_PARTS_MAX / 2 || this.#queued.isFull) return false
     return this.#messages.length <= max / 2 || this.#memory <= this.#readAheadBytes / 2
   }
 
@@ -167,6 +196,7 @@ export class Inbound {
       isStopped: this.#isStopped,
       highWaterMark: this.#highWaterMark,
       readAheadBytes: this.#readAheadBytes,
+      queued: this.#queued,
     }
   }
 

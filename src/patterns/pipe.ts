@@ -9,6 +9,7 @@ import type {
 import { Inbound, type InboundConnection, type InboundInternals } from "./inbound.js"
 import type { Message } from "./message.js"
 import { Outbound, type OutboundConnection, type OutboundInternals } from "./outbound.js"
+import type { QueuedParts } from "./queued-parts.js"
 
 /** The members of a connection that a pipe and its queues use. */
 export type PipeConnection = InboundConnection &
@@ -24,6 +25,8 @@ export interface PipeEvents {
    * have none.
    */
   readonly violation: ((message: Message) => string | undefined) | undefined
+  /** The received parts in all pipes of the socket. */
+  readonly queued?: QueuedParts
   /** Memory of received messages that `receiveHighWaterMark` does not limit, in bytes. */
   readonly readAheadBytes?: number
   /** Handles a message at once, such as a subscription. Returns false if the message is to be queued. */
@@ -108,7 +111,13 @@ export class Pipe extends Outbound implements MessageSink {
     const maxBytes = receiveHighWaterBytes || Number.POSITIVE_INFINITY
     super(encoder, sendHighWaterMark, conflate)
     this.#events = events
-    this.#inbound = new Inbound(receiveHighWaterMark, maxBytes, conflate, events.readAheadBytes)
+    this.#inbound = new Inbound(
+      receiveHighWaterMark,
+      maxBytes,
+      conflate,
+      events.queued,
+      events.readAheadBytes,
+    )
   }
 
   /** Changes the high-water marks. As in libzmq, `conflate` cannot change after the pipe was created. */

@@ -1,6 +1,7 @@
 import type { SocketTypeName } from "../zmtp/socket-types.js"
 import type { Message } from "./message.js"
 import type { Pipe, PipeEvents } from "./pipe.js"
+import { QueuedParts } from "./queued-parts.js"
 
 /** The reason why a message was not sent or received, as an error code of zeromq.js. */
 export type Refusal = "EAGAIN" | "EFSM" | "EHOSTUNREACH" | "EINVAL" | "ENOTSUP"
@@ -65,6 +66,7 @@ export abstract class SocketType implements PipeEvents {
     return 1
   }
 
+  readonly queued: QueuedParts = new QueuedParts()
   readonly violation: ((message: Message) => string | undefined) | undefined = undefined
   protected readonly events: SocketTypeEvents
   protected readonly options: TypeOptions

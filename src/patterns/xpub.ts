@@ -10,7 +10,7 @@ import { type Entry, type Notice, Notices, PipeMessages } from "./xpub-notices.j
  * libzmq's XPUB reads all messages at once, so that no subscription waits behind others. So does
  * ours while they take little memory.
  */
-const READ_AHEAD_BYTES = 64 * 1024
+const READ_AHEAD_BYTES = 192 * 1024
 
 /** The XPUB socket: sends to all peers that subscribed to a topic, and receives their subscriptions. */
 export class XPub extends SocketType {

@@ -29,6 +29,10 @@ const View = (
   }
 )[Symbol.species]
 
+/** The memory of all empty bodies: one of its own would cost each more than all the rest. */
+const NO_MEMORY = new ArrayBuffer(0)
+if (canShareMemory) markUntransferable(NO_MEMORY)
+
 export interface FrameSink {
   /** Takes ownership of a frame's body. Returns whether to go on with the next frame now. */
   frame(flags: number, body: Buffer): boolean
@@ -125,6 +129,8 @@ export class FrameReader {
   #copy(bytes: Uint8Array, start: number, stop: number, sink: FrameSink): number {
     const { flags, bodyBytes } = this.#head
     sink.head(flags, bodyBytes)
+    if (bodyBytes === 0 && canShareMemory)
+      return sink.frame(flags & ~LONG, new View(NO_MEMORY, 0, 0)) ? stop : -stop
     const body = Buffer.allocUnsafeSlow(bodyBytes)
     copyShared(body, 0, bytes.subarray(start, stop))
     return sink.frame(flags & ~LONG, body) ? stop : -stop

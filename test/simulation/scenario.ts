@@ -161,6 +161,8 @@ export interface Limits {
   roomBytes: number
   /** Size of parts that are sent from the caller's memory, and of rests that are read into a message. */
   largeBytes?: number
+  /** Number of received parts that wait for the program, of a connection. A socket may have twice as many. */
+  parts?: number
   /** Bytes that are encrypted at once. */
   cipherBytes?: number
 }
@@ -447,6 +449,7 @@ export function makeScenario(seed: number): Scenario {
   const attackers =
     !breaks && random.chance(0.15) ? hostile(random, binding, curve && encrypted) : []
   floodOtherwise(new Random(seed, 43), attackers, sockets)
+  const counting = new Random(seed, 53)
   const beats = sockets.some(({ options }) => options.heartbeatInterval !== undefined)
   return {
     seed,
@@ -463,6 +466,7 @@ export function makeScenario(seed: number): Scenario {
       sliceBytes: random.pick([524_288, 524_288, 100, 5000]),
       roomBytes: random.pick([262_144, 262_144, 100, 3000]),
       largeBytes: new Random(seed, 31).pick([32_768, 10_000, 1000, 20]),
+      ...(counting.chance(0.2) && { parts: counting.pick([1, 3, 10, 40]) }),
       ...(curve && { cipherBytes: encrypted.pick([65_536, 400, 100]) }),
       ...(breaks && { operations: apart.pick([1, 5]), sliceBytes: 524_288, roomBytes: 3000 }),
     },

@@ -36,6 +36,7 @@ interface PipeState {
     readonly isStopped: boolean
     readonly highWaterMark: number
     readonly readAheadBytes: number
+    readonly queued: { readonly isFull: boolean }
   }
   readonly outbound: {
     readonly written: number
@@ -64,6 +65,8 @@ export class Pipes implements Checker {
   readonly #pieceMaxBytes: number
   /** Whether bytes may stop a connection that has few messages. */
   readonly #limitsBytes: boolean
+  /** Number of parts that the queues of a socket may have. */
+  readonly #maxParts: number | undefined
 
   constructor(run: Run) {
     this.#run = run
@@ -71,6 +74,7 @@ export class Pipes implements Checker {
     this.#subscribes = sockets.some(
       ({ type, options }) => type === "Subscriber" && options.conflate === true,
     )
+    this.#maxParts = limits.parts && 2 * limits.parts
     this.#limitsBytes = sockets.some(({ endpoints }) =>
       endpoints.some(({ options }) => options.receiveHighWaterBytes !== undefined),
     )
@@ -105,11 +109,17 @@ export class Pipes implements Checker {
     for (const { inside } of this.#run.processes)
       for (const one of inside) {
         let hasEnded = false
+        const parts = new Map<object, number>()
         for (const pipe of one.pipes) {
           const state = stateOf(pipe)
           this.#checkMarks(state)
+          const { queued } = state.inbound
+          parts.set(queued, (parts.get(queued) ?? 0) + partsOf(state))
           hasEnded ||= state.isTerminated
         }
+        const most = Math.max(0, ...parts.values())
+        if (most > (this.#maxParts ?? most))
+          world.fail("marks are kept", `${most} parts wait in the queues of a socket`)
         if (hasEnded) one.pipes = one.pipes.filter(({ internals }) => !internals.isTerminated)
       }
   }
@@ -253,12 +263,12 @@ export class Pipes implements Checker {
   #checkWakeUps(state: PipeState, reads: boolean): void {
     const { world, isCalm } = this.#run
     const { inbound, outbound, connection, isWritable } = state
-    const { waiting, isStopped, highWaterMark } = inbound
+    const { waiting, isStopped, highWaterMark, queued } = inbound
     const { chunks, batched, written, taken } = outbound
     const waits = (what: string) => world.fail("nobody waits while there is something to do", what)
     if (reads && waiting > 0) waits(`${waiting} messages wait, and all receive`)
-    const low = this.#limitsBytes ? 0 : highWaterMark >> 1
-    if (isStopped && connection && waiting <= low)
+    const low = this.#limitsBytes || this.#maxParts ? 0 : highWaterMark >> 1
+    if (isStopped && connection && waiting <= low && !queued.isFull)
       waits(`a connection stands still with ${waiting} of ${highWaterMark} messages`)
     if (!connection) return
     if (!connection.blocked && !outbound.conflates && isWritable && written !== taken)
@@ -278,7 +288,7 @@ export class Pipes implements Checker {
 /** Returns the state of a pipe. */
 function stateOf({ internals, conflates, connection }: ShownPipe): PipeState {
   const { inbound, outbound, isTerminated, isActive } = internals
-  const { messages, isStopped, highWaterMark, readAheadBytes } = inbound
+  const { messages, isStopped, highWaterMark, readAheadBytes, queued } = inbound
   const { credit, pending, hasChanges, batched } = outbound
   return {
     inbound: {
@@ -287,6 +297,7 @@ function stateOf({ internals, conflates, connection }: ShownPipe): PipeState {
       isStopped,
       highWaterMark,
       readAheadBytes,
+      queued,
     },
     outbound: {
       written: credit.written,
@@ -302,6 +313,13 @@ function stateOf({ internals, conflates, connection }: ShownPipe): PipeState {
     isWritable: isActive,
     connection,
   }
+}
+
+/** Returns the number of parts in a limited queue, but for the latest message, which is always accepted. */
+function partsOf({ inbound, connection }: PipeState): number {
+  if (!connection || inbound.highWaterMark <= 0) return 0
+  const counted = inbound.waitingAfter(0).slice(0, -1)
+  return counted.reduce((sum, { length }) => sum + length, 0)
 }
 
 /** Returns whether all queued messages but the last take less memory than an XPUB may read ahead. */

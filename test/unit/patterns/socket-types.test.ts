@@ -626,8 +626,8 @@ describe("PUB and XPUB", () => {
 
   test("messages that an XPUB does not receive only stop their peer, at its mark", async () => {
     const xpub = new Bench(XPub)
-    // Messages below 64 KiB in total do not stop a peer.
-    const [one, two, three, four] = ["1", "2", "3", "4"].map((text) => text.padEnd(2 ** 14))
+    // Messages below 192 KiB in total do not stop a peer.
+    const [one, two, three, four] = ["1", "2", "3", "4"].map((text) => text.padEnd(3 * 2 ** 14))
     const [busy, other] = [xpub.peer({ receiveHighWaterMark: 4 }), xpub.peer()]
     expect([one, "\x01a", two, three].map((text) => busy.says(text))).toEqual(Array(4).fill(true))
     expect(busy.says(four)).toBe(false)
