@@ -229,7 +229,7 @@ export class HostedConnection implements FrameRelaySink {
 
   frames(piece: Uint8Array, messages: number, frames: number): boolean {
     if (this.#isEnding) return true
-    this.#outbox.frames(this.number, piece)
+    this.#outbox.frames(this.number, piece, frames)
     this.#count()
     this.#receivedMessages += messages
     this.#receivedBytes += piece.length + frames * FRAME_WINDOW_BYTES

@@ -39,6 +39,8 @@ export const toWorker = {
   GRANT: 1,
   /** slab, runs: the number of its runs that have been read. */
   FREE: 2,
+  /** frames: the number of frames that have been read since this was last told. */
+  READ: 4,
   /** slot, index of the cell, slab, start, number of connections, connections: see OpenBatch. */
   BATCH: 3,
 } as const
@@ -50,6 +52,7 @@ export interface WorkerOperations {
   write(connection: number, slab: number, start: number, length: number, number: number): void
   grant(connection: number, messages: number, bytes: number): void
   free(slab: number, runs: number): void
+  read(frames: number): void
   batch(slot: number, at: number, slab: number, start: number, connections: number[]): void
   carryOut(request: Request): void
 }
@@ -64,6 +67,7 @@ export function readToWorker(message: MessageToWorker, worker: WorkerOperations)
     else if (item === toWorker.WRITE) worker.write(next(), next(), next(), next(), next())
     else if (item === toWorker.GRANT) worker.grant(next(), next(), next())
     else if (item === toWorker.FREE) worker.free(next(), next())
+    else if (item === toWorker.READ) worker.read(next())
     else worker.batch(next(), next(), next(), next(), Array.from({ length: next() }, next))
   }
 }
@@ -119,7 +123,7 @@ export interface EndpointSpec {
 
 /** Operations for the socket thread. */
 export const fromWorker = {
-  /** connection, slab, start, length: a run of received frames, to be freed with FREE. */
+  /** connection, slab, start, length, frames: a run of received frames, to be freed with FREE. */
   FRAMES: 0,
   /** connection: the wanted number of writes has been flushed. */
   FLUSHED: 1,
@@ -139,29 +143,35 @@ export interface EventNotice {
 
 /** The socket thread's side of the operations. */
 export interface SocketOperations {
-  frames(connection: number, slab: number, start: number, length: number): void
+  frames(connection: number, slab: number, start: number, length: number, frames: number): void
   flushed(connection: number): void
   body(connection: number, flags: number, memory: ArrayBuffer): void
   polled(): void
   notice(notice: SlabNotice | EventNotice): void
 }
 
-/** Reads a message from the worker. An error is thrown later: the other operations must not be lost. */
-export function readFromWorker(message: MessageFromWorker, sockets: SocketOperations): void {
-  let at = 0
+/**
+ * Reads the operation at `start` of a message from the worker, and returns the position of the next one. An
+ * error is thrown later: the other operations must not be lost.
+ */
+export function readFromWorker(
+  message: MessageFromWorker,
+  start: number,
+  sockets: SocketOperations,
+): number {
+  let at = start
   const next = () => message[at++] as number
-  while (at < message.length) {
-    const item = message[at++] as number | SlabNotice | EventNotice
-    try {
-      if (typeof item === "object") sockets.notice(item)
-      else if (item === fromWorker.FRAMES) sockets.frames(next(), next(), next(), next())
-      else if (item === fromWorker.FLUSHED) sockets.flushed(next())
-      else if (item === fromWorker.POLLED) sockets.polled()
-      else sockets.body(next(), next(), message[at++] as ArrayBuffer)
-    } catch (error) {
-      throwLater(error)
-    }
+  const item = message[at++] as number | SlabNotice | EventNotice
+  try {
+    if (typeof item === "object") sockets.notice(item)
+    else if (item === fromWorker.FRAMES) sockets.frames(next(), next(), next(), next(), next())
+    else if (item === fromWorker.FLUSHED) sockets.flushed(next())
+    else if (item === fromWorker.POLLED) sockets.polled()
+    else sockets.body(next(), next(), message[at++] as ArrayBuffer)
+  } catch (error) {
+    throwLater(error)
   }
+  return at
 }
 
 /** The result of "listen". */

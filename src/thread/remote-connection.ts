@@ -32,6 +32,8 @@ import type { SharedState } from "./shared-state.js"
 export interface ConnectionThread extends DepartingThread {
   addConnection(connection: RemoteConnection): void
   removeConnection(connection: RemoteConnection): void
+  /** Reads the frames that were kept for want of room soon. */
+  readSoon(reader: RemoteReader): void
   /** Registers a connection with written bytes, to release their memory once they are flushed. */
   holds(connection: RemoteConnection): void
   openBatch(connections: readonly number[]): OpenMemory | undefined
@@ -252,6 +254,10 @@ export class RemoteConnection implements PeerConnection, Sharing, ReadConnection
     if (this.#readBytes + RECEIVE_WINDOW_BYTES / 2 > this.#grantedBytes) this.#grant(this.#granted)
   }
 
+  readSoon(reader: RemoteReader): void {
+    this.#thread.readSoon(reader)
+  }
+
   /** Stops passing on messages. */
   stop(): void {
     this.#reader.stop()
@@ -291,14 +297,20 @@ export class RemoteConnection implements PeerConnection, Sharing, ReadConnection
       this.#thread.post({ type: "reject", connection: this.number, error: toPlain(error) })
   }
 
-  /** The connection is ending. */
-  closing(): void {
+  /**
+   * The connection is ending. Calls back once the messages that it has received were passed on.
+   *
+   * @param waits whether those wait until the sink has room.
+   */
+  closing(waits: boolean, finished: () => void): void {
     this.#writes.release()
-    // Received messages are passed on, unless the sink was already full when the connection began:
-    // every reconnect would add to its queue.
-    if (this.#readBytes > 0) this.#reader.readRest()
+    // Nothing is passed on if the sink was already full when the connection began: every reconnect would add
+    // to its queue.
+    if (this.#readBytes === 0) this.#reader.discard()
+    else if (!waits) this.#reader.readRest()
     this.#closed = true
     this.#thread.removeConnection(this)
+    this.#reader.finish(finished)
   }
 
   /** All handlers have been notified of the end. */

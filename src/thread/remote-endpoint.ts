@@ -39,6 +39,8 @@ const REVIVE_MAX_MS = 10_000
 abstract class RemoteEndpoint implements ThreadUser {
   protected readonly spec: EndpointSpec
   protected readonly live: Map<number, RemoteConnection> = new Map()
+  /** Whether the end of a connection waits until the program has room for what came over it. */
+  protected abstract readonly endsWait: boolean
   protected thread: Thread
   protected number: number
   protected isClosed = false
@@ -130,7 +132,7 @@ abstract class RemoteEndpoint implements ThreadUser {
     const connection = this.live.get(posted.connection)
     if (!connection) return
     const event = fromPosted(posted, connection)
-    if (event.type === "closed") this.#over(connection, event)
+    if (event.type === "closed") this.#over(connection, event, this.endsWait)
     else if (event.type !== "ready" && event.type !== "authenticate") this.emit(event)
     else if (!connection.isEnded) {
       if (posted.type === "ready") connection.knowPeer(posted)
@@ -148,14 +150,19 @@ abstract class RemoteEndpoint implements ThreadUser {
     }
   }
 
-  #over(connection: RemoteConnection, { error, stage, final, counts }: Ending): void {
-    connection.closing()
-    this.live.delete(connection.number)
-    try {
-      this.emit({ type: "closed", connection, error, stage, final, counts })
-    } finally {
-      connection.closed()
-    }
+  #over(
+    connection: RemoteConnection,
+    { error, stage, final, counts }: Ending,
+    waits: boolean,
+  ): void {
+    connection.closing(waits, () => {
+      this.live.delete(connection.number)
+      try {
+        this.emit({ type: "closed", connection, error, stage, final, counts })
+      } finally {
+        connection.closed()
+      }
+    })
   }
 
   #opened({ connection: number, state, remoteAddress, remotePort }: OpenedEvent): void {
@@ -181,7 +188,7 @@ abstract class RemoteEndpoint implements ThreadUser {
     for (const connection of this.live.values()) {
       const stage = connection.scheme ? "traffic" : "handshaking"
       try {
-        this.#over(connection, { error, stage, final: false, counts: connection.counts })
+        this.#over(connection, { error, stage, final: false, counts: connection.counts }, false)
       } catch (thrown) {
         throwLater(thrown) // the other connections must end too
       }
@@ -192,6 +199,7 @@ abstract class RemoteEndpoint implements ThreadUser {
 
 /** A bound endpoint whose listener is on another thread. */
 export class RemoteListener extends RemoteEndpoint implements PeerListener {
+  protected readonly endsWait = true
   readonly #backoff = new Backoff(REVIVE_FIRST_MS, REVIVE_MAX_MS)
   #address: HostPort | undefined
   #listening: { resolve(address: HostPort): void; reject(error: Error): void } | undefined
@@ -270,6 +278,8 @@ export class RemoteListener extends RemoteEndpoint implements PeerListener {
 
 /** A connected endpoint whose connections are on another thread. */
 export class RemoteDialer extends RemoteEndpoint implements PeerDialer {
+  /** The next connection has begun, and needs the pipe. */
+  protected readonly endsWait = false
   readonly #backoff: Backoff
 
   constructor(spec: EndpointSpec, threads: () => Thread, onEvent: OnEvent) {

@@ -1,15 +1,10 @@
 import { COMMAND, MORE } from "../codec/frames.js"
+import { FRAMES_MAX } from "../codec/limits.js"
 import { Queue } from "../transport/queue.js"
 import { throwLater } from "../transport/throw-later.js"
 import type { MessageSink } from "../transport/transport.js"
 import { commandName } from "../zmtp/commands.js"
 import { FrameReader, type FrameSink } from "../zmtp/frame-reader.js"
-
-// Received messages are never passed on inside a call that passes on others: a socket may receive
-// from another connection's pipe, or from the same one, and resume that connection. The connections
-// resumed meanwhile continue once the current one is done.
-let isReading = false
-const resumed = new Set<RemoteReader>()
 
 /** A frame whose large body has memory of its own. */
 export interface LargeFrame {
@@ -25,6 +20,8 @@ export interface ReadConnection {
   readonly sink: MessageSink | undefined
   /** Counts bytes that were read, and the frames that ended in them. */
   framesRead(bytes: number, frames: number): void
+  /** Calls `readKept()` soon. Messages are never passed on inside a call that passes on others. */
+  readSoon(reader: RemoteReader): void
   destroy(): void
 }
 
@@ -42,6 +39,8 @@ export class RemoteReader implements FrameSink {
   #isDiscarding = false
   /** Number of frames read in the current call. */
   #framesRead = 0
+  /** Called once nothing is left to pass on. */
+  #finished: (() => void) | undefined
 
   constructor(connection: ReadConnection) {
     this.#connection = connection
@@ -56,29 +55,50 @@ export class RemoteReader implements FrameSink {
   discard(): void {
     this.#isDiscarding = true
     this.#kept = undefined
+    if (this.#finished) this.#connection.readSoon(this)
+  }
+
+  /** Calls back once all that has arrived was passed on or discarded. No more arrives. */
+  finish(finished: () => void): void {
+    this.#finished = finished
+    if (!this.#kept) this.#finish()
+  }
+
+  #finish(): void {
+    const finished = this.#finished
+    this.#finished = undefined
+    finished?.()
   }
 
   /** Reads a piece of the received frames. */
   read(piece: Piece): void {
     if (this.#isDiscarding) return
     if (this.#kept || this.#isStopped) this.#keep(piece)
-    else this.#readAlone(piece)
+    else this.#try(() => this.#readNew(piece))
   }
 
   /** Stops passing on messages. */
   stop(): void {
     this.#isStopped = true
-    resumed.delete(this)
   }
 
   resume(): void {
-    if (isReading) resumed.add(this)
-    else this.#readAlone(undefined)
+    this.#isStopped = false
+    if (this.#kept) this.#connection.readSoon(this)
   }
 
   /** Passes on all that was kept, whether or not the sink has room. */
   readRest(): void {
-    while (this.#kept && !this.#isDiscarding) this.#readAlone(undefined)
+    while (this.#kept && !this.#isDiscarding) {
+      this.#isStopped = false
+      this.readKept()
+    }
+  }
+
+  /** Passes on some of what was kept, until the sink has no room, and the rest later. */
+  readKept(): void {
+    if (!this.#isStopped) this.#try(() => this.#readSomeKept())
+    if (!this.#kept) this.#try(() => this.#finish())
   }
 
   #keep(piece: Piece): void {
@@ -86,30 +106,15 @@ export class RemoteReader implements FrameSink {
     this.#kept.push("body" in piece ? piece : piece.slice())
   }
 
-  /** Reads new frames, or the kept ones, and then the kept frames of connections resumed meanwhile. */
-  #readAlone(piece: Piece | undefined): void {
-    isReading = true
+  /** Reads, and ends the connection after an error of its sink, because some of its frames are lost. */
+  #try(read: () => void): void {
+    this.#framesRead = 0
     try {
-      if (piece) this.#readNew(piece)
-      else this.#readKept()
+      read()
     } catch (error) {
-      this.#breakOff(error)
+      this.#connection.destroy()
+      throwLater(error)
     }
-    for (const one of resumed) {
-      resumed.delete(one)
-      try {
-        one.#readKept()
-      } catch (error) {
-        one.#breakOff(error)
-      }
-    }
-    isReading = false
-  }
-
-  /** Ends a connection after an error of its sink, because some of its frames are lost. */
-  #breakOff(error: unknown): void {
-    this.#connection.destroy()
-    throwLater(error)
   }
 
   #readNew(frames: Piece): void {
@@ -118,13 +123,14 @@ export class RemoteReader implements FrameSink {
       return
     }
     const used = this.#read(frames)
-    if (used < frames.length && !this.#isDiscarding) this.#keep(frames.subarray(used))
+    if (used === frames.length || this.#isDiscarding) return
+    this.#keep(frames.subarray(used))
+    if (!this.#isStopped) this.#connection.readSoon(this)
   }
 
-  #readKept(): void {
-    this.#isStopped = false
+  #readSomeKept(): void {
     const kept = this.#kept
-    while (kept?.length && !this.#isStopped && !this.#isDiscarding) {
+    while (kept?.length && this.#goesOn) {
       const frames = kept.first() as Piece
       if ("body" in frames) {
         kept.shift()
@@ -138,13 +144,19 @@ export class RemoteReader implements FrameSink {
       this.#keptAt = 0
     }
     if (kept?.length === 0) this.#kept = undefined
+    else if (kept && !this.#isStopped && !this.#isDiscarding) this.#connection.readSoon(this)
+  }
+
+  /** Whether to read more in this call: a few bytes may be very many frames. */
+  get #goesOn(): boolean {
+    return !this.#isStopped && !this.#isDiscarding && this.#framesRead < FRAMES_MAX
   }
 
   #read(frames: Uint8Array): number {
     this.#frames ??= new FrameReader()
-    this.#framesRead = 0
+    const before = this.#framesRead
     const used = this.#frames.read(frames, 0, this)
-    this.#connection.framesRead(used, this.#framesRead)
+    this.#connection.framesRead(used, this.#framesRead - before)
     return used
   }
 
@@ -165,9 +177,8 @@ export class RemoteReader implements FrameSink {
       const parts = this.#parts ?? []
       parts.push(body)
       this.#parts = flags & MORE ? parts : undefined
-      if (flags & MORE) return true
-      if (!sink.message(parts)) this.stop()
+      if (!(flags & MORE) && !sink.message(parts)) this.stop()
     }
-    return !this.#isStopped && !this.#isDiscarding
+    return this.#goesOn
   }
 }

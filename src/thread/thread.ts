@@ -2,8 +2,9 @@ import { type Transferable, Worker, type WorkerOptions } from "node:worker_threa
 import code from "thread-worker"
 import type { Chunk } from "../codec/chunk.js"
 import { threadError } from "../codec/errors.js"
+import { AHEAD_FRAMES_MAX } from "../codec/limits.js"
 import { embeddedModule } from "../codec/module.js"
-import { nextTick, setTimeout } from "../codec/runtime.js"
+import { clockMs, nextTick, setTimeout } from "../codec/runtime.js"
 import type { Slab } from "../codec/slabs.js"
 import { warn } from "../transport/diagnosis.js"
 import {
@@ -13,6 +14,9 @@ import {
   type OtherThread,
   removeThread,
 } from "../transport/last-poll.js"
+import { Queue } from "../transport/queue.js"
+import type { Readable } from "../transport/read-order.js"
+import { mayReadNow, readNow, readSoon, TURN_MAX_MS } from "../transport/read-turns.js"
 import { throwLater } from "../transport/throw-later.js"
 import { framer } from "./framer.js"
 import { inheritedFlags } from "./inherited-flags.js"
@@ -30,12 +34,14 @@ import {
   toWorker,
 } from "./protocol.js"
 import type { RemoteConnection } from "./remote-connection.js"
+import type { RemoteReader } from "./remote-reader.js"
 import { AnnouncedSlabs, SeenSlabs } from "./shared-slabs.js"
 
 /** Bytes of writes at which they are posted before the program's current burst ends. */
 const POST_BYTES = 64 * 1024
-/** Bytes read at which slabs are released even if nothing else is being posted. */
+/** Bytes and frames read at which slabs are released even if nothing else is being posted. */
 const FREE_BYTES = 128 * 1024
+const FREE_FRAMES = AHEAD_FRAMES_MAX / 4
 /** Milliseconds after which the memory of flushed writes is released, unless that happens earlier. */
 const HOLD_MS = 100
 
@@ -47,7 +53,7 @@ export interface ThreadUser {
 }
 
 /** A worker thread with connections, as seen by the socket thread. */
-export class Thread implements SocketOperations, OtherThread {
+export class Thread implements SocketOperations, OtherThread, Readable {
   readonly #worker: Worker
   readonly #unused: (thread: Thread) => void
   readonly #users = new Map<number, ThreadUser>()
@@ -74,12 +80,24 @@ export class Thread implements SocketOperations, OtherThread {
   readonly #slabs = new SeenSlabs()
   readonly #runsRead = new Map<number, number>()
   #readBytes = 0
+  #readFrames = 0
+
+  /** Messages of the worker that are not read yet, and the position in the first of them. */
+  readonly #unread = new Queue<MessageFromWorker>()
+  #unreadAt = 0
+  /** Connections with frames for which there may be room now. */
+  readonly #resumed = new Set<RemoteReader>()
+  /** Whether the thread is in line to read, and whether it reads. */
+  #isInLine = false
+  #isReading = false
+  shareMs: number | undefined
+  readonly isBehind = false
 
   /** @param unused called when the thread has no users left, or has died. */
   constructor(unused: (thread: Thread) => void) {
     this.#unused = unused
     this.#worker = startWorker()
-    this.#worker.on("message", (message: MessageFromWorker) => this.#read(message))
+    this.#worker.on("message", (message: MessageFromWorker) => this.#received(message))
     this.#worker.on("error", (error) => this.#died(error))
     this.#worker.on("exit", (code) => this.#died(new Error(`it exited with code ${code}`)))
     this.#worker.unref() // last, because adding a message listener references the worker again
@@ -142,6 +160,7 @@ export class Thread implements SocketOperations, OtherThread {
 
   #died(error: Error): void {
     if (this.#isDead) return
+    this.#readAll()
     this.end()
     this.#unused(this)
     const users = [...this.#users.values()]
@@ -230,6 +249,8 @@ export class Thread implements SocketOperations, OtherThread {
     for (const [slab, runs] of this.#runsRead) this.#outbox.push(toWorker.FREE, slab, runs)
     this.#runsRead.clear()
     this.#readBytes = 0
+    if (this.#readFrames > 0) this.#outbox.push(toWorker.READ, this.#readFrames)
+    this.#readFrames = 0
     const outbox = this.#outbox
     const transfer = this.#transfer
     this.#outbox = []
@@ -240,23 +261,73 @@ export class Thread implements SocketOperations, OtherThread {
 
   // -- Messages from the worker ----------------------------------------------------
 
-  #read(message: MessageFromWorker): void {
+  /** Reads a message in turn with the connections of this thread: it may be long, and many may come. */
+  #received(message: MessageFromWorker): void {
     heardBytes()
-    readFromWorker(message, this)
-    if (this.#readBytes >= FREE_BYTES) this.#post()
+    this.#unread.push(message)
+    if (!this.#isInLine && mayReadNow(this)) readNow(this)
+    else this.#getInLine()
   }
 
-  frames(connection: number, slab: number, start: number, length: number): void {
+  readSoon(reader: RemoteReader): void {
+    this.#resumed.add(reader)
+    if (!this.#isReading) this.#getInLine()
+  }
+
+  #getInLine(): void {
+    if (this.#isInLine) return
+    this.#isInLine = true
+    readSoon(this)
+  }
+
+  readSlice(): boolean {
+    const endMs = clockMs() + TURN_MAX_MS
+    this.#isReading = true
+    do this.#readNext()
+    while (this.#hasUnread && clockMs() < endMs)
+    this.#isReading = false
+    if (this.#readBytes >= FREE_BYTES || this.#readFrames >= FREE_FRAMES) this.#post()
+    this.#isInLine = this.#hasUnread
+    return this.#isInLine
+  }
+
+  get #hasUnread(): boolean {
+    return this.#unread.length > 0 || this.#resumed.size > 0
+  }
+
+  /** Reads one operation of the worker, and some frames of who has room again. */
+  #readNext(): void {
+    for (const reader of this.#resumed) {
+      this.#resumed.delete(reader)
+      reader.readKept()
+      break
+    }
+    const message = this.#unread.first()
+    if (!message) return
+    this.#unreadAt = readFromWorker(message, this.#unreadAt, this)
+    if (this.#unreadAt < message.length) return
+    this.#unreadAt = 0
+    this.#unread.shift()
+  }
+
+  /** Reads all that the worker has said before it died. */
+  #readAll(): void {
+    while (this.#unread.length > 0) this.#readNext()
+  }
+
+  frames(connection: number, slab: number, start: number, length: number, frames: number): void {
     try {
       this.#connections.get(connection)?.receivedFrames(this.#slabs.bytes(slab, start, length))
     } finally {
       // Count the run only now: a post in the meantime would release memory that is still being read.
       this.#runsRead.set(slab, (this.#runsRead.get(slab) ?? 0) + 1)
       this.#readBytes += length
+      this.#readFrames += frames
     }
   }
 
   body(connection: number, flags: number, memory: ArrayBuffer): void {
+    this.#readFrames++
     this.#connections.get(connection)?.receivedBody(flags, Buffer.from(memory))
   }
 

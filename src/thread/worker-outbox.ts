@@ -1,6 +1,8 @@
 import { copyShared } from "../codec/copy-shared.js"
+import { AHEAD_FRAMES_MAX, FRAMES_MAX } from "../codec/limits.js"
 import { setImmediate } from "../codec/runtime.js"
 import { SLAB_BYTES, type Slab } from "../codec/slabs.js"
+import { holdReading } from "../transport/read-turns.js"
 import { fromWorker, type MessageFromWorker, type PostedEvent } from "./protocol.js"
 import { AnnouncedSlabs, SharedSlabs } from "./shared-slabs.js"
 
@@ -17,6 +19,8 @@ export class WorkerOutbox {
   /** The index of the latest run of frames, which may still grow, and the end of the run in the slab. */
   #latest = 0
   #end = NONE
+  /** Number of frames that were added and that the socket thread has not read. */
+  #ahead = 0
 
   constructor(send: (message: MessageFromWorker, transfer: ArrayBuffer[]) => void) {
     this.#send = send
@@ -42,16 +46,31 @@ export class WorkerOutbox {
   body(connection: number, flags: number, body: Buffer): void {
     const memory = body.buffer as ArrayBuffer
     this.#transfer.push(memory)
+    this.#count(1)
     this.#add(fromWorker.BODY, connection, flags, memory)
   }
 
-  /** Adds frames received over a connection. */
-  frames(connection: number, bytes: Uint8Array): void {
-    for (let at = 0; at < bytes.length; at += SLAB_BYTES)
-      this.#run(connection, bytes.subarray(at, at + SLAB_BYTES))
+  /** Adds a piece of the frames received over a connection, in which `frames` frames begin. */
+  frames(connection: number, bytes: Uint8Array, frames: number): void {
+    this.#count(frames)
+    let left = frames
+    for (let at = 0; at < bytes.length; at += SLAB_BYTES) {
+      this.#run(connection, bytes.subarray(at, at + SLAB_BYTES), left)
+      left = 0
+    }
   }
 
-  #run(connection: number, bytes: Uint8Array): void {
+  #count(frames: number): void {
+    this.#ahead += frames
+    holdReading(this.#ahead > AHEAD_FRAMES_MAX)
+  }
+
+  /** The socket thread has read so many frames. */
+  read(frames: number): void {
+    this.#count(-frames)
+  }
+
+  #run(connection: number, bytes: Uint8Array, frames: number): void {
     const slab = this.#slabs.withRoom(bytes.length) as Slab
     const start = slab.used
     copyShared(slab.bytes, start, bytes)
@@ -59,11 +78,15 @@ export class WorkerOutbox {
     const number = this.#announced.numberOf(slab)
     const message = this.#message
     const latest = this.#latest
-    if (this.#end === start && message[latest + 1] === connection && message[latest + 2] === number)
+    const joins =
+      this.#end === start && message[latest + 1] === connection && message[latest + 2] === number
+    // The socket thread looks at the time after each run.
+    if (joins && (message[latest + 5] as number) < FRAMES_MAX) {
       message[latest + 4] = (message[latest + 4] as number) + bytes.length
-    else {
+      message[latest + 5] = (message[latest + 5] as number) + frames
+    } else {
       this.#latest = message.length
-      message.push(fromWorker.FRAMES, connection, number, start, bytes.length)
+      message.push(fromWorker.FRAMES, connection, number, start, bytes.length, frames)
       slab.live++
       this.#postSoon()
     }

@@ -10,7 +10,7 @@ import type { Session } from "../zmtp/session.js"
 import { bufferOf, HANDSHAKE_READ_BYTES } from "./channel.js"
 import type { Violation } from "./connection-cipher.js"
 import type { Readable } from "./read-order.js"
-import { mayReadNow, readNow, readSoon, TURN_MAX_MS } from "./read-turns.js"
+import { isReadingHeld, mayReadNow, readNow, readSoon, TURN_MAX_MS } from "./read-turns.js"
 import type { ConnectionOptions, DirectionCounts } from "./transport.js"
 
 /**
@@ -284,7 +284,8 @@ export class SocketReader implements Readable, TranscoderSink {
 
   /** Returns whether the slice is over, so that other connections, timers and I/O get their turn. */
   #isOver(): boolean {
-    this.#isCutShort ||= this.#sliceBytes >= SLICE_BYTES || clockMs() >= this.#sliceEndMs
+    this.#isCutShort ||=
+      this.#sliceBytes >= SLICE_BYTES || clockMs() >= this.#sliceEndMs || isReadingHeld()
     return this.#isCutShort
   }
 

@@ -8,7 +8,16 @@ import { type RawPeer, rawPeer, rawZmtpPeer } from "../support/raw-peer.js"
 import { Script } from "../support/running-script.js"
 import { eventually, use } from "../support/sockets.js"
 import { concat, plainPart } from "../support/wire.js"
-import { COMMAND, frame, frameHead, greeting, handshake, message } from "../support/zmtp.js"
+import {
+  arenaOfEmptyParts,
+  COMMAND,
+  frame,
+  frameHead,
+  greeting,
+  handshake,
+  MOST_EMPTY_PARTS,
+  message,
+} from "../support/zmtp.js"
 import { ALL, SHARE } from "./extent.js"
 
 const MIB = 2 ** 20
@@ -156,6 +165,7 @@ const bomb = message(codec.encodePart(Buffer.alloc(MIB, "x")))
 const noise = message(plainPart(payload("random", 64 * 1024)))
 const small = message(plainPart(Buffer.alloc(100, "small ")))
 const manyParts = message(...Array.from({ length: 5000 }, () => plainPart(new Uint8Array())))
+const emptyParts = message(arenaOfEmptyParts(MOST_EMPTY_PARTS))
 const subscribeAll = message(plainPart(Uint8Array.of(1)))
 const subscriptions = (topics: Iterable<string>): Buffer =>
   Buffer.concat(Array.from(topics, (topic) => command("SUBSCRIBE", Buffer.from(topic))))
@@ -214,6 +224,14 @@ const attacks: Record<string, Attack> = {
   "messages of many small parts": {
     type: "Pull",
     attack: sends(10, "PUSH", manyParts, times(100)),
+  },
+  "arenas of empty parts for a PULL that receives": {
+    type: "Pull",
+    attack: whileReceiving(sends(50, "PUSH", emptyParts, times(40))),
+  },
+  "arenas of empty parts for a PULL that does not receive": {
+    type: "Pull",
+    attack: sends(50, "PUSH", emptyParts, times(40)),
   },
   "incomplete frames": {
     type: "Pull",

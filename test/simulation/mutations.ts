@@ -28,7 +28,7 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: TURNS,
-        from: "  if (isIdle() && !readable.isBehind) return true\n",
+        from: "  if (isIdle() && !isHeld && !readable.isBehind) return true\n",
         to: "  return true\n",
       },
       {
@@ -737,8 +737,8 @@ export const mutations: readonly Mutation[] = [
       },
       {
         file: TURNS,
-        from: "      if (readable.isBehind && !next.isQuiet) {\n",
-        to: "      if (readable.isBehind || line.holds) {\n",
+        from: "      if ((isHeld || readable.isBehind) && !next.isQuiet) {\n",
+        to: "      if (isHeld || readable.isBehind || line.holds) {\n",
       },
     ],
   },
@@ -888,6 +888,56 @@ export const mutations: readonly Mutation[] = [
         file: "src/zmtp/curve-server.ts",
         from: "if (status !== undefined && status !== 200) {",
         to: "if (status === 300) {",
+      },
+    ],
+  },
+  {
+    name: "the parts in all queues of a socket have no limit",
+    patches: [
+      {
+        file: INBOUND,
+        from: "this.#parts >= CONNECTION_PARTS_MAX || this.#queued.isFull",
+        to: "this.#parts >= CONNECTION_PARTS_MAX",
+      },
+    ],
+  },
+  {
+    name: "a new connection that waits for room in a socket is not told",
+    patches: [
+      {
+        file: "src/patterns/queued-parts.ts",
+        from: "      queue.roomAgain()\n",
+        to: "",
+      },
+    ],
+  },
+  {
+    name: "a connection of a thread is not read again once the socket thread has caught up",
+    patches: [
+      {
+        file: "src/thread/worker-outbox.ts",
+        from: "    holdReading(this.#ahead > AHEAD_FRAMES_MAX)\n",
+        to: "    if (this.#ahead > AHEAD_FRAMES_MAX) holdReading(true)\n",
+      },
+    ],
+  },
+  {
+    name: "a connection of a thread that has ended waits for ever",
+    patches: [
+      {
+        file: "src/thread/remote-reader.ts",
+        from: "    if (!this.#kept) this.#try(() => this.#finish())\n",
+        to: "",
+      },
+    ],
+  },
+  {
+    name: "frames of a thread that were kept are not read",
+    patches: [
+      {
+        file: "src/thread/remote-reader.ts",
+        from: "    this.#isStopped = false\n    if (this.#kept) this.#connection.readSoon(this)\n",
+        to: "    this.#isStopped = false\n",
       },
     ],
   },

@@ -13,7 +13,9 @@ import { RemoteConnection } from "../../../src/thread/remote-connection.js"
 import { RemoteListener } from "../../../src/thread/remote-endpoint.js"
 import { SharedState } from "../../../src/thread/shared-state.js"
 import { Thread } from "../../../src/thread/thread.js"
+import { isIdle } from "../../../src/transport/read-turns.js"
 import type { EndpointEvent } from "../../../src/transport/transport.js"
+import { eventually } from "../../support/sockets.js"
 import { message } from "../../support/zmtp.js"
 
 type FakeWorker = EventEmitter & { posted: unknown[] }
@@ -111,6 +113,7 @@ test("a handler that throws does not suppress other events in the same post", as
     "closed",
     "acceptFailed",
   ]
+  await eventually(() => log.length === told.length)
   expect(log).toEqual(told)
   await turn()
   expect(errors.map(String)).toEqual(told.map((what, i) => `Error: at ${what} ${i + 1}`))
@@ -122,6 +125,7 @@ test("a connection that this side has ended does not become ready", async () => 
   const errors = uncaught()
   const { log, take, one } = endpoint()
   take(opened(1))
+  await eventually(() => log.length > 0)
   const [connection] = one.connections
   connection?.destroy()
   take({
@@ -133,6 +137,7 @@ test("a connection that this side has ended does not become ready", async () => 
     peerRevision: 2,
     scheme: "lz4+tcp",
   })
+  await eventually(isIdle)
   await turn()
   expect(log).toEqual(["opened"])
   expect(errors).toHaveLength(1)
@@ -143,12 +148,13 @@ test("an error of the thread that no peer caused is thrown as an uncaught one", 
   const errors = uncaught()
   const { log, take } = endpoint()
   take({ type: "threw", error }, opened(1))
+  await eventually(() => log.length > 0)
   await turn()
   expect(log).toEqual(["opened"])
   expect(errors).toEqual([new Error("text"), new Error("at opened 1")])
 })
 
-test("memory is released after its messages are read, not during reading", () => {
+test("memory is released after its messages are read, not during reading", async () => {
   const thread = new Thread(() => {})
   const worker = workers.at(-1) as FakeWorker
   const one = new RemoteConnection(thread, 7, 10, new SharedState(), "127.0.0.1", 5555)
@@ -168,10 +174,11 @@ test("memory is released after its messages are read, not during reading", () =>
   const memory = new Uint8Array(new SharedArrayBuffer(100))
   memory.set(message(Buffer.from("text")))
   const slab = { type: "slab", slab: 3, memory: memory.buffer }
-  worker.emit("message", [slab, fromWorker.FRAMES, 7, 3, 0, 6])
+  worker.emit("message", [slab, fromWorker.FRAMES, 7, 3, 0, 6, 1])
+  await eventually(() => posted.length > 0)
   expect(posted).toEqual([[dial]])
   thread.postNow(dial)
-  expect(worker.posted).toEqual([dial, toWorker.FREE, 3, 1])
+  expect(worker.posted).toEqual([dial, toWorker.FREE, 3, 1, toWorker.READ, 1])
 })
 
 test("an endpoint whose thread died does not wait for another after close()", () => {

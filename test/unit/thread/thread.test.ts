@@ -6,6 +6,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest"
 import type { Chunk } from "../../../src/codec/chunk.js"
 import { ProtocolError } from "../../../src/codec/errors.js"
 import { splitFrames } from "../../../src/codec/frames.js"
+import { FRAMES_MAX } from "../../../src/codec/limits.js"
 import { SLAB_BYTES, type Slab } from "../../../src/codec/slabs.js"
 import { Batch, plainLength } from "../../../src/patterns/batch.js"
 import { framer } from "../../../src/thread/framer.js"
@@ -20,8 +21,10 @@ import {
   type PostedEvent,
   RECEIVE_WINDOW_BYTES,
   readFromWorker,
+  type SocketOperations,
 } from "../../../src/thread/protocol.js"
 import { type ConnectionThread, RemoteConnection } from "../../../src/thread/remote-connection.js"
+import type { RemoteReader } from "../../../src/thread/remote-reader.js"
 import { SharedSlabs } from "../../../src/thread/shared-slabs.js"
 import { SharedState } from "../../../src/thread/shared-state.js"
 import type { Thread } from "../../../src/thread/thread.js"
@@ -271,7 +274,7 @@ class Told {
   take(message: MessageFromWorker, transfer: ArrayBuffer[]): void {
     this.posts.push(message)
     for (const { byteLength } of transfer) this.transferred.push(byteLength)
-    readFromWorker(message, {
+    const sockets: SocketOperations = {
       frames: (connection, slab, start, length) => {
         const memory = this.slabs.get(slab) as Uint8Array
         const bytes = Buffer.from(memory.subarray(start, start + length))
@@ -292,7 +295,8 @@ class Told {
           this.log.push(memory ? `slab ${slab}` : `no slab ${slab}`)
         }
       },
-    })
+    }
+    for (let at = 0; at < message.length; ) at = readFromWorker(message, at, sockets)
   }
 
   /** Returns all data of a connection. */
@@ -313,9 +317,9 @@ describe("the posts of a thread", () => {
 
   test("are made once per turn of the event loop, in order", async () => {
     const { told, box } = outbox()
-    box.frames(7, bytesOf(10))
+    box.frames(7, bytesOf(10), 1)
     box.event(3, happened)
-    box.frames(8, bytesOf(20))
+    box.frames(8, bytesOf(20), 1)
     box.writesFlushed(7)
     expect(told.posts).toEqual([])
     await turn()
@@ -327,23 +331,31 @@ describe("the posts of a thread", () => {
 
   test("have consecutive pieces of one connection as one run", async () => {
     const { told, box } = outbox()
-    for (let i = 0; i < 10; i++) box.frames(7, bytesOf(10, i))
-    box.frames(8, bytesOf(10, 99))
-    box.frames(7, bytesOf(10, 10))
+    for (let i = 0; i < 10; i++) box.frames(7, bytesOf(10, i), 1)
+    box.frames(8, bytesOf(10, 99), 1)
+    box.frames(7, bytesOf(10, 10), 1)
     await turn()
     expect(told.log).toEqual(["slab 1", "came 7", "came 8", "came 7"])
-    box.frames(7, bytesOf(10, 11))
+    box.frames(7, bytesOf(10, 11), 1)
     await turn()
     expect(told.log.slice(4)).toEqual(["came 7"])
     const all = Buffer.concat(Array.from({ length: 12 }, (_, i) => bytesOf(10, i)))
     expect(told.of(7).equals(all)).toBe(true)
   })
 
+  test("have many frames of one connection as several runs, between which the time is looked at", async () => {
+    const { told, box } = outbox()
+    for (let i = 0; i < 4; i++) box.frames(7, bytesOf(2, i), FRAMES_MAX / 2)
+    await turn()
+    expect(told.log).toEqual(["slab 1", "came 7", "came 7"])
+    expect(told.of(7).length).toBe(8)
+  })
+
   test("have a piece larger than a slab as several runs", async () => {
     const { told, box } = outbox()
     const large = bytesOf(2 * SLAB_BYTES + 100)
-    box.frames(7, bytesOf(10))
-    box.frames(7, large)
+    box.frames(7, bytesOf(10), 1)
+    box.frames(7, large, 1)
     await turn()
     expect(told.of(7).equals(Buffer.concat([bytesOf(10), large]))).toBe(true)
   })
@@ -354,17 +366,17 @@ describe("the posts of a thread", () => {
       for (const { slab } of told.runs.splice(0)) box.free(slab, 1)
     }
     for (let i = 0; i < 60; i++) {
-      box.frames(7, bytesOf(100 * KIB))
+      box.frames(7, bytesOf(100 * KIB), 1)
       await turn()
       freeAll()
     }
     expect(told.slabs.size).toBeLessThanOrEqual(3)
-    for (let i = 0; i < 60; i++) box.frames(7, bytesOf(200 * KIB))
+    for (let i = 0; i < 60; i++) box.frames(7, bytesOf(200 * KIB), 1)
     await turn()
     expect(told.slabs.size).toBeGreaterThanOrEqual(60)
     freeAll()
     await eventually(() => told.slabs.size < 20)
-    box.frames(7, bytesOf(10))
+    box.frames(7, bytesOf(10), 1)
     await turn()
     expect(told.runs.at(-1)?.bytes.equals(bytesOf(10))).toBe(true)
   })
@@ -376,11 +388,11 @@ describe("the posts of a thread", () => {
     "keep frames separate from an event that arrives $where, whatever their numbers are",
     ({ first, connection, endpoint }) => {
       const { told, box } = outbox()
-      box.frames(connection, bytesOf(10, 1)) // from here on, the slab is known
+      box.frames(connection, bytesOf(10, 1), 1) // from here on, the slab is known
       box.post()
-      for (const number of first) box.frames(number, bytesOf(10, 2))
+      for (const number of first) box.frames(number, bytesOf(10, 2), 1)
       box.event(endpoint, happened)
-      box.frames(connection, bytesOf(10, 3))
+      box.frames(connection, bytesOf(10, 3), 1)
       box.event(endpoint, happened)
       box.post()
       const all = [1, ...(first.length > 0 ? [2] : []), 3].map((fill) => bytesOf(10, fill))
@@ -409,7 +421,7 @@ describe("the posts of a thread", () => {
         for (const [i, one] of operations.entries()) {
           if ("came" in one) {
             const bytes = bytesOf(one.bytes, i)
-            box.frames(one.came, bytes)
+            box.frames(one.came, bytes, 1)
             came.set(one.came, [...(came.get(one.came) ?? []), bytes])
             if (bytes.length > 0 && order.at(-1) !== `came ${one.came}`)
               order.push(`came ${one.came}`)
@@ -742,7 +754,18 @@ class FakeThread {
   readonly requests: ConnectionRequest[] = []
   readonly grants: [messages: number, bytes: number][] = []
   readonly holders: number[] = []
+  readonly #resumed = new Set<RemoteReader>()
   addConnection(): void {}
+  readSoon(reader: RemoteReader): void {
+    this.#resumed.add(reader)
+  }
+  /** Reads what was kept for want of room. */
+  readKept(): void {
+    for (const reader of [...this.#resumed]) {
+      this.#resumed.delete(reader)
+      reader.readKept()
+    }
+  }
   removeConnection(): void {}
   write(): void {}
   holds({ number }: RemoteConnection): void {
@@ -890,7 +913,7 @@ describe("a connection on the sockets' thread", () => {
     one.write(chunk)
     shared.keepMemory()
     state(1)
-    one.closing()
+    one.closing(false, () => {})
     expect(chunk.slab).not.toBe(undefined)
     expect(one.takePendingWrites()).toEqual([])
     expect(chunk.slab).toBe(undefined)
@@ -916,7 +939,7 @@ describe("a connection on the sockets' thread", () => {
     one.write(chunks[1] as Chunk)
     one.write(chunks[2] as Chunk)
     state(1)
-    one.closing()
+    one.closing(false, () => {})
     const shown = (item: PendingWrite) => ("name" in item ? item.name : text(item.bytes))
     expect(one.takePendingWrites().map(shown)).toEqual(["SUBSCRIBE", "\0\x012", "\0\x013"])
     expect(one.takePendingWrites()).toEqual([])
@@ -957,7 +980,7 @@ describe("a connection on the sockets' thread", () => {
   })
 
   test("keeps a copy of data that the sink does not want yet, and continues with it", () => {
-    const { one, sink } = remote()
+    const { one, thread, sink } = remote()
     sink.wanted = 2
     const pieces = [named("1", "2|", "3", "4"), named("5")]
     for (const piece of pieces) {
@@ -967,10 +990,12 @@ describe("a connection on the sockets' thread", () => {
     expect(sink.log).toEqual(["1", "2|"])
     sink.wanted = 1
     one.resume()
+    thread.readKept()
     expect(sink.log).toEqual(["1", "2|", "3"])
     sink.wanted = 10
     one.resume()
     one.receivedFrames(named("6"))
+    thread.readKept()
     expect(sink.log).toEqual(["1", "2|", "3", "4", "5", "6"])
   })
 
@@ -986,9 +1011,11 @@ describe("a connection on the sockets' thread", () => {
     expect(sink.log).toEqual(["1"])
     sink.wanted = 2
     one.resume()
+    thread.readKept()
     expect(sink.log).toEqual(["1", "2|large|larger", "3"])
     sink.wanted = 10
     one.resume()
+    thread.readKept()
     one.receivedBody(0, bytesOf(RECEIVE_WINDOW_BYTES))
     expect(sink.log.slice(3, 4)).toEqual(["4"])
     expect(sink.log).toHaveLength(5)
@@ -1012,8 +1039,42 @@ describe("a connection on the sockets' thread", () => {
     sink.wanted = 1
     one.receivedFrames(named("1", "2", "3"))
     one.receivedFrames(named("4"))
-    one.closing()
+    one.closing(false, () => {})
     expect(sink.log).toEqual(["1", "2", "3", "4"])
+  })
+
+  test("that has ended is over once there was room for all that it has received", () => {
+    const { one, thread, sink } = remote()
+    sink.wanted = 1
+    one.receivedFrames(named("1", "2", "3"))
+    let isOver = false
+    one.closing(true, () => {
+      isOver = true
+    })
+    expect(one.blocked).toBe(true)
+    for (const wanted of [1, 2]) {
+      expect(isOver).toBe(false)
+      sink.wanted = wanted
+      one.resume()
+      thread.readKept()
+    }
+    expect(isOver).toBe(true)
+    expect(sink.log).toEqual(["1", "2", "3"])
+  })
+
+  test("that has ended is over soon if this side wants nothing of what it has received", () => {
+    const { one, thread, sink } = remote()
+    sink.wanted = 1
+    one.receivedFrames(named("1", "2"))
+    let isOver = false
+    one.closing(true, () => {
+      isOver = true
+    })
+    one.destroy()
+    expect(isOver).toBe(false)
+    thread.readKept()
+    expect(isOver).toBe(true)
+    expect(sink.log).toEqual(["1"])
   })
 
   test("continues after another one that made room for it has been read, not during that", () => {
@@ -1029,11 +1090,13 @@ describe("a connection on the sockets' thread", () => {
     }
     b.sink.took = (message) => log.push(message)
     a.one.receivedFrames(named("a1", "a2"))
+    expect(log).toEqual(["a1", "a2"])
+    b.thread.readKept()
     expect(log).toEqual(["a1", "a2", "b2", "b3"])
   })
 
   test("that is resumed while it is being read repeats nothing and loses nothing", () => {
-    const { one, sink } = remote()
+    const { one, thread, sink } = remote()
     sink.wanted = 1
     one.receivedFrames(named("1", "2", "3"))
     one.receivedFrames(named("4", "5"))
@@ -1041,7 +1104,18 @@ describe("a connection on the sockets' thread", () => {
     sink.took = () => one.resume()
     one.resume()
     one.receivedFrames(named("6"))
+    thread.readKept()
     expect(sink.log).toEqual(["1", "2", "3", "4", "5", "6"])
+  })
+
+  test("reads some frames of those that few bytes can be, and the others soon", () => {
+    const { one, thread, sink } = remote(0)
+    const count = 3 * FRAMES_MAX
+    one.receivedFrames(concat(...Array.from({ length: count }, () => message(new Uint8Array()))))
+    for (let read = FRAMES_MAX; read <= count; read += FRAMES_MAX) {
+      expect(sink.log).toHaveLength(read)
+      thread.readKept()
+    }
   })
 
   test("that its sink stops after a resume stays stopped", () => {
@@ -1073,6 +1147,7 @@ describe("a connection on the sockets' thread", () => {
     }
     a.one.receivedFrames(named("a1", "a2"))
     expect(a.thread.requests).toEqual([{ type: "destroy", connection: 7 }])
+    b.thread.readKept()
     expect(b.sink.log).toEqual(["b1", "b2"])
     await turn()
     expect(thrown).toEqual([new Error("no room")])
