@@ -5,7 +5,7 @@ import { readArgs } from "../scripts/lib/args.mjs"
 import { fail } from "../scripts/lib/run.mjs"
 import { compareRuns } from "./lib/comparison.mjs"
 import { aligned, digits, terminalTables, withSpread } from "./lib/format.mjs"
-import { overview, readme } from "./lib/readme.mjs"
+import { overview, readme, security } from "./lib/readme.mjs"
 import { readResults, resultsOf } from "./lib/results.mjs"
 import { reports } from "./reports/reports.mjs"
 import { targetLines } from "./targets.mjs"
@@ -18,7 +18,7 @@ const { against = "HEAD", only } = readArgs(
 
 Prints the run of each benchmark in bench/results.jsonl, the changes beyond the spread since the run in
 an earlier commit, and whether the targets are met. Then writes the tables of bench/README.md, the table
-of README.md, and the plots in bench/plots.
+of README.md and SECURITY.md, and the plots in bench/plots.
 
   --against COMMIT compare with the results in COMMIT; HEAD by default
   --only BENCH     print only one benchmark: ${Object.keys(reports).join(", ")}
@@ -89,6 +89,8 @@ const { text, plots } = readme(readFileSync(benchReadme, "utf8"), newest)
 writeFileSync(benchReadme, text)
 const mainReadme = new URL("../README.md", import.meta.url)
 writeFileSync(mainReadme, overview(readFileSync(mainReadme, "utf8"), newest))
+const policy = new URL("../SECURITY.md", import.meta.url)
+writeFileSync(policy, security(readFileSync(policy, "utf8"), newest))
 const directory = new URL("plots/", import.meta.url)
 mkdirSync(directory, { recursive: true })
 for (const { name, svg } of plots) writeFileSync(new URL(`${name}.svg`, directory), svg)

@@ -1,4 +1,5 @@
-/** Writes results into bench/README.md, between marks for each benchmark, and some into README.md. */
+/** Writes results into bench/README.md, between marks for each benchmark, and some into README.md and SECURITY.md. */
+import { costRows } from "../reports/costs.mjs"
 import { reports } from "../reports/reports.mjs"
 import { summaryOf } from "../reports/summary.mjs"
 import { markdown, markdownTables } from "./format.mjs"
@@ -77,4 +78,13 @@ export function overview(text, newest) {
     ? `${markdown(rows, 1)}\n\n${circumstances(lines, COMPARED)}.`
     : undefined
   return fill(text, "README.md", "summary", content)
+}
+
+/** Returns SECURITY.md with its table of costs. @param {string} text @param {Newest} newest */
+export function security(text, newest) {
+  const { costs } = newest
+  const content = costs?.length
+    ? `${markdown(costRows(costs), 1)}\n\n${circumstances(costs.slice(0, 1), COMPARED)}.`
+    : undefined
+  return fill(text, "SECURITY.md", "costs", content)
 }

@@ -5,6 +5,7 @@
 export const TCP = "zeromq.js tcp://"
 export const IPC = "zeromq.js ipc://"
 export const OURS = "zeromq-lz4"
+export const ACCEPTING_PLAIN = "zeromq-lz4, peers of tcp://"
 export const ON_THREADS = "zeromq-lz4, thread: true"
 export const ONE_THREAD = "one thread"
 export const TWO_THREADS = "two threads"

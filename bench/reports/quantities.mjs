@@ -22,5 +22,8 @@ export const REP = "REP"
 export const HTTP = "node:http"
 /** Messages of the floods that the service receives. */
 export const FLOOD = "flood"
+/** What a byte on the wire costs: CPU time of who receives it, and memory of who does not. */
+export const BYTE_CPU = "CPU for a byte"
+export const BYTE_MEMORY = "memory for a byte"
 /** CPU time for each answer. */
 export const SERVICE_CPU = "CPU of the service"

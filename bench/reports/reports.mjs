@@ -6,6 +6,7 @@ import { ONE_THREAD, OURS, TCP, TWO_THREADS } from "../peers/ends.mjs"
 import { changes } from "./changes.mjs"
 import { codec } from "./codec.mjs"
 import { corpora } from "./corpora.mjs"
+import { costs } from "./costs.mjs"
 import { fan } from "./fan.mjs"
 import { latency } from "./latency.mjs"
 import { links } from "./links.mjs"
@@ -149,6 +150,7 @@ export const reports = {
   curve,
   threads,
   memory,
+  costs,
   start,
   codec,
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest"
 
 import { compareRuns } from "../../bench/lib/comparison.mjs"
-import { overview, readme } from "../../bench/lib/readme.mjs"
+import { overview, readme, security } from "../../bench/lib/readme.mjs"
 import { type Bench, type Line, parseResults } from "../../bench/lib/results.mjs"
 import { summary } from "../../bench/lib/statistics.mjs"
 import { barChart, lineChart, shortNumber } from "../../bench/lib/svg.mjs"
@@ -102,6 +102,7 @@ const MEASURED: Record<Bench, Line[]> = {
       "connecting side",
     ]),
   ),
+  costs: quantities("costs", "PING", { bytes: 9 }, ["CPU for a byte", "memory for a byte"]),
   start: quantities("start", "sockets", {}, ["import", "first bind"]),
   codec: ["zeromq-lz4", "native liblz4"].map((implementation) =>
     line("codec", {
@@ -207,6 +208,20 @@ describe("README.md", () => {
 
   test("keeps its text without results", () => {
     expect(overview(empty, {})).toBe(empty)
+  })
+})
+
+describe("SECURITY.md", () => {
+  const empty = "# Title\n\n<!-- bench:costs -->\n<!-- /bench:costs -->\n"
+
+  test("has a row for each kind of input, the same after a second run", () => {
+    const text = security(empty, MEASURED)
+    expect(security(text, MEASURED)).toBe(text)
+    expect(text).toContain("| PING | 2.00 | — | — | 2.00 | 2.00 | — | — | 2.00 |")
+  })
+
+  test("keeps its text without results", () => {
+    expect(security(empty, {})).toBe(empty)
   })
 })
 
