@@ -25,7 +25,17 @@ export function dateTime(time: Time, utc: boolean): string | undefined {
   return parts && `${parts.date} ${parts.clock}`
 }
 
+/** The last time that was formatted: all messages of an arena have the same. */
+let last:
+  | { time: Time; utc: boolean; parts: { date: string; clock: string } | undefined }
+  | undefined
+
 function partsOf(time: Time, utc: boolean): { date: string; clock: string } | undefined {
+  if (!last || last.time !== time || last.utc !== utc) last = { time, utc, parts: split(time, utc) }
+  return last.parts
+}
+
+function split(time: Time, utc: boolean): { date: string; clock: string } | undefined {
   if (time === undefined) return undefined
   const ns = ((time % NS_PER_MS) + NS_PER_MS) % NS_PER_MS
   const milliseconds = Number((time - ns) / NS_PER_MS)

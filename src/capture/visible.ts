@@ -26,8 +26,12 @@ export function visibleLines(text: string): string {
 const PIECE_CHARS = 1 << 16
 const SELECTOR = 0xfe0f
 
+const ASCII = /^[ -~]*$/
+
 /** Replaces each character that cannot be seen. */
 export function replaceInvisible(text: string, replace: (character: string) => string): string {
+  // The other pattern takes five times as long.
+  if (ASCII.test(text)) return text
   if (text.length <= PIECE_CHARS) return text.replace(INVISIBLE, replace)
   let replaced = ""
   for (let at = 0, end = 0; at < text.length; at = end) {
