@@ -13,11 +13,12 @@ import {
 import { commandName } from "../zmtp/commands.js"
 import { GREETING_BYTES } from "../zmtp/greeting.js"
 import { decodeFrames } from "./decode-frames.js"
-import type { CapturePart, Handshake } from "./events.js"
-import { MESSAGE_MAX_BYTES } from "./message-limit.js"
+import type { Handshake } from "./events.js"
+import { MESSAGE_MAX_BYTES, MESSAGE_MAX_PARTS } from "./message-limit.js"
+import { shipmentIn } from "./parts.js"
 import { describeCommand, withoutPassword } from "./streams/describe-command.js"
 import { greetingHandshake } from "./streams/handshake.js"
-import { type DecodedMessage, kindOf, shippedIn, type TransportName } from "./streams/messages.js"
+import { type DecodedMessage, kindOf, type TransportName } from "./streams/messages.js"
 
 /** Frames with their heads, a greeting that frames may follow, or one part without the head of its frame. */
 export type BytesKind = "frames" | "greeting" | "part"
@@ -117,12 +118,14 @@ function* framesIn(
       yield commandOf(body, at, end - at)
     } else {
       if (parts.length === 0) messageAt = at
+      if (parts.length === MESSAGE_MAX_PARTS)
+        throw new Misplaced(`byte ${at}: the message has more than ${MESSAGE_MAX_PARTS} parts`)
       parts.push({ at: bodyAt, body, isLast: (flags & MORE) === 0 })
       if (!(flags & MORE)) {
         const piece = messageOf(parts, messageAt, end - messageAt, dictionary)
         yield piece
         if (piece.type === "message")
-          dictionary = shippedIn(piece.messages[0]?.parts[0] as CapturePart) ?? dictionary
+          dictionary = shipmentIn(piece.messages[0] as DecodedMessage) ?? dictionary
         parts = []
       }
     }

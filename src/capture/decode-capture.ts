@@ -6,12 +6,11 @@ import type {
   CaptureEvent,
   CaptureMessage,
   CaptureOptions,
-  CapturePart,
   Time,
 } from "./events.js"
+import { shipmentIn } from "./parts.js"
 import { CaptureReader } from "./reader.js"
-import { EVENT_BYTES, PART_BYTES } from "./streams/memory.js"
-import { shippedIn } from "./streams/messages.js"
+import { EVENT_BYTES, messageBytes } from "./streams/memory.js"
 
 /** A connection with all its commands, messages and errors. */
 export interface CapturedConnection extends CaptureConnection {
@@ -116,8 +115,8 @@ const collecting = (connection: CaptureConnection): CapturedConnection =>
   Object.assign(connection, { commands: [], messages: [], shipments: [], errors: [] })
 
 /** As in `traffic`, a dictionary that is refused is a message. */
-const listOf = ({ parts }: CaptureMessage): "shipments" | "messages" =>
-  shippedIn(parts[0] as CapturePart) ? "shipments" : "messages"
+const listOf = (message: CaptureMessage): "shipments" | "messages" =>
+  shipmentIn(message) ? "shipments" : "messages"
 
 /** Returns the error for the first connection that is not kept. */
 export function tooManyConnections(time: Time): CaptureError {
@@ -130,8 +129,7 @@ function bytesOf(event: CaptureEvent): number {
   if (event.type === "command") return EVENT_BYTES + event.command.body.length
   if (event.type === "error") return EVENT_BYTES
   if (event.type !== "message") return 0
-  const { parts, wireBytes, plainBytes } = event.message
-  return EVENT_BYTES + parts.length * PART_BYTES + wireBytes + plainBytes
+  return messageBytes(event.message)
 }
 
 /** Returns the error for the first event that is not kept. */

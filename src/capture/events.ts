@@ -98,7 +98,10 @@ export interface CaptureMessage {
   time: Time
   /** The sender. */
   from: Side
-  /** Its parts; there is at least one. */
+  /**
+   * Its parts; there is at least one. Those of an arena with more parts than bytes on the wire are made
+   * when they are asked for; the ones made last stay the same.
+   */
   parts: CapturePart[]
   /** Bytes of its parts on the wire, without frame headers; in an arena, the message's share. */
   wireBytes: number

@@ -9,8 +9,9 @@ import type {
   Time,
 } from "./events.js"
 import { placeOf } from "./packets/file-place.js"
+import { printedParts, shipmentIn } from "./parts.js"
 import { printableJson, utf8 } from "./printable.js"
-import { contentOf, shippedIn } from "./streams/messages.js"
+import { contentOf } from "./streams/messages.js"
 import { isoTime } from "./times.js"
 
 /**
@@ -105,8 +106,8 @@ function messageFields(
   message: CaptureMessage,
   base64: Base64,
 ): object {
-  const { time, from, parts, wireBytes, plainBytes, arena } = message
-  const dictionary = shippedIn(parts[0] as CapturePart)
+  const { time, from, wireBytes, plainBytes, arena } = message
+  const dictionary = shipmentIn(message)
   if (dictionary)
     return {
       ...head("dictionary", connection, time, from),
@@ -114,6 +115,7 @@ function messageFields(
       dictionaryBytes: dictionary.length,
       ...contentFields(dictionary, base64),
     }
+  const { parts, more } = printedParts(message)
   const whole = parts.reduce((sum, { plain }) => sum + PART_BYTES + (plain?.length ?? 0), 0)
   return {
     ...head("message", connection, time, from),
@@ -121,6 +123,7 @@ function messageFields(
     plainBytes,
     arena: arena ?? null,
     parts: parts.map((part) => partFields(part, whole <= CONTENT_MAX_BYTES, base64)),
+    ...(more && { more }),
   }
 }
 

@@ -1,5 +1,6 @@
 /** What a row says about an event, in the terminal and in the page. */
 import type { CaptureEvent, CaptureMessage, Handshake, Side } from "./events.js"
+import { variousParts } from "./parts.js"
 import { endText } from "./summary.js"
 
 /** The columns of rows, in order. The page has one more before them, with the number of the row. */
@@ -49,8 +50,8 @@ export function formOf(event: CaptureEvent): string {
 }
 
 /** Returns the forms of a message's parts, without repetition. */
-export const formsOf = ({ parts }: CaptureMessage): string =>
-  Array.from(new Set(parts.map(({ kind }) => kind))).join("+")
+export const formsOf = (message: CaptureMessage): string =>
+  Array.from(new Set(variousParts(message).map(({ kind }) => kind))).join("+")
 
 export function senderOf(event: CaptureEvent): Side | undefined {
   switch (event.type) {

@@ -1,5 +1,12 @@
 /** Real messages of a recording, to be encoded again. */
-import type { CaptureConnection, CaptureEvent, CaptureMessage, Side } from "../capture/events.js"
+import type {
+  CaptureConnection,
+  CaptureEvent,
+  CaptureMessage,
+  CapturePart,
+  Side,
+} from "../capture/events.js"
+import { eachPart, isShipment, partCount, variousParts } from "../capture/parts.js"
 import { framesLength } from "../codec/frames.js"
 import { isTypeName } from "../zmtp/socket-types.js"
 
@@ -63,10 +70,9 @@ export class AdviceSamples {
     }
     if (event.type !== "message") return
     const { connection, message, packet } = event
-    const { parts, from } = message
-    if (parts.some(({ error }) => error)) return
-    const group = this.#groupOf(connection, from)
-    if (group && parts[0]?.kind === "LZ4D") group.dictionaryBytes += recordedBytesOf(message)
+    if (variousParts(message).some(({ error }) => error)) return
+    const group = this.#groupOf(connection, message.from)
+    if (group && isShipment(message)) group.dictionaryBytes += recordedBytesOf(message)
     else if (group) this.#addTo(group, connection, message, packet)
     else this.#uncounted++
   }
@@ -92,8 +98,8 @@ export class AdviceSamples {
     group.count(connection, message)
     if (!group.isSampled) this.#choose(group)
     if (!group.isSampled) return
-    const { plainBytes, parts } = message
-    if (plainBytes > MESSAGE_MAX_BYTES || parts.length > MESSAGE_MAX_PARTS) this.tooLargeMessages++
+    if (message.plainBytes > MESSAGE_MAX_BYTES || partCount(message) > MESSAGE_MAX_PARTS)
+      this.tooLargeMessages++
     else group.keep(connection.id, message, packet)
   }
 
@@ -158,8 +164,8 @@ class Group implements SampledGroup {
 
   /** Keeps a message, or leaves it out as one of too many. */
   keep(connection: number, message: CaptureMessage, packet: number | undefined): void {
-    const { parts, plainBytes } = message
-    const keptBytes = plainBytes + PART_BYTES * parts.length
+    const { plainBytes } = message
+    const keptBytes = plainBytes + PART_BYTES * partCount(message)
     let batch = this.#newest
     const isNew =
       !batch ||
@@ -174,7 +180,7 @@ class Group implements SampledGroup {
     }
     if (this.batches.at(-1) !== batch) return
     // Copied, because a view would keep all of its memory.
-    batch.messages.push(parts.map(({ plain }) => (plain as Uint8Array).slice()))
+    batch.messages.push(Array.from(eachPart(message), ({ plain }) => (plain as Uint8Array).slice()))
     batch.plainBytes += plainBytes
     batch.recordedBytes += recordedBytesOf(message)
     batch.keptBytes += keptBytes
@@ -201,11 +207,10 @@ class Group implements SampledGroup {
 }
 
 /** Returns a message's bytes on the wire with the heads of its frames; of an arena, its share. */
-function recordedBytesOf({ parts, wireBytes, arena }: CaptureMessage): number {
-  if (!arena) return framesLength(parts.map(({ wire }) => wire))
-  const [first] = parts
+function recordedBytesOf(message: CaptureMessage): number {
+  const { wireBytes, arena } = message
+  if (!arena) return framesLength(message.parts.map(({ wire }) => wire))
+  const { wire } = variousParts(message)[0] as CapturePart
   // The first one has the head of the only frame.
-  return (
-    wireBytes + (arena.index === 0 && first ? framesLength([first.wire]) - first.wire.length : 0)
-  )
+  return wireBytes + (arena.index === 0 ? framesLength([wire]) - wire.length : 0)
 }

@@ -8,6 +8,7 @@ import {
 import type { CapturePart, PartKind } from "../capture/events.js"
 import { parseHex } from "../capture/hex-text.js"
 import { contentFields, partFields } from "../capture/json-rows.js"
+import { partCount, printedParts, variousParts } from "../capture/parts.js"
 import { printableJson, utf8 } from "../capture/printable.js"
 import { contentOf } from "../capture/streams/messages.js"
 import { parse } from "./args.js"
@@ -15,7 +16,7 @@ import { base64 } from "./base64.js"
 import { readDictionary } from "./dictionary.js"
 import { InputError, UsageError } from "./errors.js"
 import { readStart } from "./input.js"
-import { count, printLines } from "./output.js"
+import { count, moreText, printLines } from "./output.js"
 import { cutTo } from "./terminal-text.js"
 
 export const usage = `usage: zeromq-lz4 decode [options] HEX
@@ -139,27 +140,34 @@ function messageRow({ type, messages, partOffset, ...piece }: MessagePiece): Row
   const words: string[] = []
   const errors: string[] = []
   for (const message of messages) {
-    const { parts, arena } = message
+    const { arena } = message
+    const { parts, more } = printedParts(message)
     const what = arena ? `message ${arena.index + 1} of ${arena.messages} in an arena` : "message"
-    words.push(`byte ${offset}: ${what}, ${count(parts.length, "part")}${scheme}${end}`)
+    words.push(`byte ${offset}: ${what}, ${count(partCount(message), "part")}${scheme}${end}`)
     for (const [i, part] of parts.entries()) {
       const at = partOffset(message, i)
       words.push(...partWords(part, at))
-      if (part.error) errors.push(`byte ${at}: ${part.error.code}: ${part.error.message}`)
     }
+    if (more) words.push(`  ${moreText(more)}`)
+    for (const [i, { error }] of variousParts(message).entries())
+      if (error) errors.push(`byte ${partOffset(message, i)}: ${error.code}: ${error.message}`)
   }
   const fields = {
     type,
     ...piece,
-    messages: messages.map((message) => ({
-      wireBytes: message.wireBytes,
-      plainBytes: message.plainBytes,
-      arena: message.arena ?? null,
-      parts: message.parts.map((part, i) => ({
-        offset: partOffset(message, i),
-        ...partFields(part, true, base64),
-      })),
-    })),
+    messages: messages.map((message) => {
+      const { parts, more } = printedParts(message)
+      return {
+        wireBytes: message.wireBytes,
+        plainBytes: message.plainBytes,
+        arena: message.arena ?? null,
+        parts: parts.map((part, i) => ({
+          offset: partOffset(message, i),
+          ...partFields(part, true, base64),
+        })),
+        ...(more && { more }),
+      }
+    }),
   }
   return { words, fields, error: errors[0] }
 }

@@ -1,12 +1,13 @@
 import { styleText } from "node:util"
 import { timeOf } from "../capture/event-time.js"
-import type { CaptureError, CaptureEvent, CapturePart, Side } from "../capture/events.js"
+import type { CaptureError, CaptureEvent, CaptureMessage, Side } from "../capture/events.js"
 import { placeOf } from "../capture/packets/file-place.js"
+import { partCount, printedParts, shipmentIn, variousParts } from "../capture/parts.js"
 import { COLUMNS, detailOf, formOf, formsOf, ratioText, senderOf } from "../capture/rows.js"
-import { shippedIn } from "../capture/streams/messages.js"
 import { clockTime } from "../capture/times.js"
 import { visible } from "../capture/visible.js"
-import { cutTo, startOf } from "./terminal-text.js"
+import { moreText } from "./output.js"
+import { cutTo, SEPARATOR, startOf } from "./terminal-text.js"
 
 export interface TableLayout {
   /** The width of a line. */
@@ -74,9 +75,10 @@ function fileOf({ connection, error }: ErrorEvent, { files = [] }: TableLayout):
 
 function messageRow(event: MessageEvent, layout: TableLayout): string {
   const { message } = event
-  const { parts, wireBytes, plainBytes, arena } = message
-  const dictionary = shippedIn(parts[0] as CapturePart)
-  const error = parts.find((part) => part.error)?.error
+  const { wireBytes, plainBytes, arena } = message
+  const dictionary = shipmentIn(message)
+  const various = variousParts(message)
+  const error = various.find((part) => part.error)?.error
   const measured = !dictionary && !error
   const kinds = formsOf(message)
   const start = `${leadOf(
@@ -84,24 +86,32 @@ function messageRow(event: MessageEvent, layout: TableLayout): string {
     arena ? `${kinds} ${arena.index + 1}/${arena.messages}` : kinds,
     layout,
   )} ${sizes(
-    String(parts.length),
+    String(partCount(message)),
     measured ? String(plainBytes) : "",
     String(wireBytes),
     measured && wireBytes > 0 ? ratioText(plainBytes, wireBytes) : "",
   )} `
   if (error) {
-    const mark = parts.some(({ dictionary }) => dictionary === "missing") ? MISSING : ""
+    const mark = various.some(({ dictionary }) => dictionary === "missing") ? MISSING : ""
     return styled("red", start + mark + errorText(error), layout)
   }
   const columns = left(start, layout)
   if (!dictionary) {
-    const contents = parts.map(({ plain }) => plain as Uint8Array)
-    if (!parts.some((part) => part.dictionary)) return start + startOf(contents, columns)
-    const said = `${GIVEN}${startOf(contents, columns)}`
+    const content = contentStart(message, columns)
+    if (!various.some((part) => part.dictionary)) return start + content
+    const said = `${GIVEN}${content}`
     return styled("yellow", start + cutTo(said, columns), layout)
   }
   const said = `dictionary of ${dictionary.length} bytes: ${startOf([dictionary], columns)}`
   return styled("magenta", start + cutTo(said, columns), layout)
+}
+
+/** Formats the beginning of a message, and how many of its parts are never printed. */
+function contentStart(message: CaptureMessage, columns: number): string {
+  // A part may have no width. Two too many show that there is more.
+  const { parts, more } = printedParts(message, Math.ceil(columns / SEPARATOR.length) + 2)
+  const contents = parts.map(({ plain }) => plain as Uint8Array)
+  return startOf(contents, columns, more && moreText(more))
 }
 
 function leadOf(event: CaptureEvent, kind: string, layout: TableLayout): string {

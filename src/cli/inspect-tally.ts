@@ -7,6 +7,7 @@ import type {
   CaptureMessage,
   Time,
 } from "../capture/events.js"
+import { isShipment, variousParts } from "../capture/parts.js"
 import { type ConnectionSummary, connectionSummary } from "../capture/summary.js"
 import type { Traffic } from "../codec/traffic.js"
 
@@ -90,9 +91,10 @@ export class Tally {
       this.#listed.set(id, { closed: this.#summaryOf(event.connection) })
   }
 
-  #addMessage({ parts, plainBytes, wireBytes }: CaptureMessage): void {
+  #addMessage(message: CaptureMessage): void {
+    const { plainBytes, wireBytes } = message
     // As in a connection's traffic, a dictionary only counts its bytes on the wire.
-    if (parts[0]?.kind !== "LZ4D") this.#traffic.messages++
+    if (!isShipment(message)) this.#traffic.messages++
     this.#traffic.plainBytes += plainBytes
     this.#traffic.wireBytes += wireBytes
   }
@@ -136,5 +138,5 @@ export class Tally {
 function errorsOf(event: CaptureEvent): number {
   if (event.type === "error") return 1
   if (event.type !== "message") return 0
-  return event.message.parts.filter(({ error }) => error).length
+  return variousParts(event.message).filter(({ error }) => error).length
 }

@@ -45,7 +45,8 @@ time. In a name, * and ? stand for any characters.
       --filter EXPR             shows only rows that match; can be given more than once
   -n, --count COUNT             ends after this number of rows
       --last COUNT              prints the last rows only, at the end
-      --full                    prints the whole content of messages
+      --full                    prints the whole content of messages; of more parts than bytes on
+                                the wire, as with --json, 100 and one for each byte
       --statistics              prints no rows, but what was sent and what compression saved, by
                                 socket type, topic, size and second
       --advise                  prints no rows, but what would make the same messages smaller: some
@@ -116,14 +117,14 @@ const json: Format = {
 
 function table(utc: boolean, full: boolean, files: readonly string[]): Format {
   const names = files.map(nameOf)
+  const colour = wantsColour()
   const columns = () => (full ? FULL_COLUMNS : (process.stdout.columns ?? NO_TERMINAL_COLUMNS))
   return {
     maxConnections: 100,
     onlyMatching: true,
     header: `${tableHeader({ columns: columns(), utc })}\n`,
     hasRow,
-    row: (event) =>
-      tableRow(event, { columns: columns(), colour: wantsColour(), utc, files: names }),
+    row: (event) => tableRow(event, { columns: columns(), colour, utc, files: names }),
     summary: (summary) => [...(summary.matching > 0 ? [""] : []), ...summaryText(summary, utc)],
   }
 }

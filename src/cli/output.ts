@@ -16,6 +16,10 @@ export function count(number: number, what: string): string {
   return `${number} ${what}${number === 1 ? "" : "s"}`
 }
 
+/** Says how many parts of a message are not printed. */
+export const moreText = (more: { parts: number; plainBytes: number }): string =>
+  `and ${count(more.parts, "more part")}, ${count(more.plainBytes, "byte")}`
+
 /** Characters that are buffered before they are written. */
 const BUFFER_CHARS = 1 << 16
 

@@ -2,6 +2,7 @@ import type { CaptureEvent } from "../capture/events.js"
 import type { CaptureFilter } from "../capture/filter/capture-filter.js"
 import { CaptureReader } from "../capture/index.js"
 import { fileType, SIGNATURE_BYTES } from "../capture/packets/file-type.js"
+import { printedParts, variousParts } from "../capture/parts.js"
 import { utf8 } from "../capture/printable.js"
 import { DamagedInput, UsageError } from "./errors.js"
 import { nameOf, peek, readChunks, startOf } from "./input.js"
@@ -83,10 +84,11 @@ export class Samples {
           printErrorLine(`zeromq-lz4: ${name}: ${event.error.message}`)
         // The filter is to see all events.
         if (!(filter?.(event) ?? true) || event.type !== "message") continue
-        const { parts } = event.message
-        undecoded += parts.filter(({ error }) => error).length
+        const { message } = event
+        undecoded += variousParts(message).filter(({ error }) => error).length
         // Copied, because a view would keep all of its memory.
-        this.#add(parts.flatMap(({ plain }) => (plain ? [plain.slice()] : [])))
+        const { parts } = printedParts(message)
+        this.#add(parts.flatMap(({ plain }) => (plain?.length ? [plain.slice()] : [])))
       }
     }
     try {

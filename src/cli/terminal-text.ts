@@ -42,20 +42,26 @@ export function cutTo(text: string, columns: number): string {
   return text
 }
 
+/** What stands between two parts. */
+export const SEPARATOR = " | "
+
 /**
  * Formats the beginning of parts in a number of columns: as text if they are UTF-8, otherwise in
  * hexadecimal.
+ *
+ * @param more what follows the last part.
  */
-export function startOf(parts: readonly Uint8Array[], columns: number): string {
+export function startOf(parts: readonly Uint8Array[], columns: number, more?: string): string {
   const pieces: string[] = []
   let length = 0
   for (const part of parts) {
     if (length > columns) break
     const piece = startOfPart(part, columns)
     pieces.push(piece)
-    length += piece.length
+    length += piece.length + SEPARATOR.length
   }
-  return cutTo(pieces.join(" | "), columns)
+  if (more !== undefined) pieces.push(more)
+  return cutTo(pieces.join(SEPARATOR), columns)
 }
 
 const MAX_UTF8_BYTES = 4

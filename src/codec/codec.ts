@@ -5,6 +5,7 @@ import { budgetHalves, Decoder } from "./decoder.js"
 import { Encoder } from "./encoder.js"
 import { closed, outOfMemory, ProtocolError, shown, wrongType, wrongValue } from "./errors.js"
 import { fixedBytes } from "./fixed-view.js"
+import { splitFrames } from "./frames.js"
 import { Instance, NULL, type Pointer } from "./instance.js"
 import { loadInstance, loadInstanceSync } from "./module.js"
 import { type CodecOptions, checkCodecOptions, checkView, own, type Settings } from "./options.js"
@@ -136,7 +137,7 @@ export class Codec {
     const message: Uint8Array[] = []
     for (const [i, part] of parts.entries()) {
       const place = (i === 0 ? FIRST : 0) | (i === parts.length - 1 ? LAST : 0)
-      const decoded = this.#decoder.part(new ArraySource(part), place, i)
+      const decoded = this.#decoder.part(new ArraySource(part), place, i, splitFrames)
       if (Array.isArray(decoded)) return this.#receive(decoded, parts)
       message.push(decoded)
     }
@@ -172,7 +173,7 @@ export class Codec {
   decodePart(wire: Uint8Array): Uint8Array | undefined {
     this.#checkOpen()
     const bytes = checkView("wire", wire)
-    const decoded = this.#decoder.part(new ArraySource(bytes), ALONE, 0)
+    const decoded = this.#decoder.part(new ArraySource(bytes), ALONE, 0, splitFrames)
     if (!Array.isArray(decoded)) {
       this.#receive([[decoded]], [bytes])
       return decoded

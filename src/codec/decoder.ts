@@ -7,7 +7,6 @@ import {
   type RefusedPart,
   targetTooSmall,
 } from "./errors.js"
-import { splitFrames } from "./frames.js"
 import { INPUT, type Instance, NULL, OUTPUT, type Pointer } from "./instance.js"
 import { withLargeInstance } from "./large.js"
 import { ArraySource, type Source } from "./source.js"
@@ -49,19 +48,25 @@ export class Decoder {
   }
 
   /**
-   * Decodes the part at `index` of a message, at its position `place`. Returns the messages of an
-   * arena (one or more), and none for a dictionary, which is installed.
+   * Decodes the part at `index` of a message, at its position `place`. Returns what `split` makes of
+   * the frames of an arena, which are valid during its call, and of none for a dictionary, which is
+   * installed.
    */
-  part(wire: Source, place: number, index: number): Uint8Array | Uint8Array[][] {
+  part<Messages>(
+    wire: Source,
+    place: number,
+    index: number,
+    split: (frames: Uint8Array) => Messages,
+  ): Uint8Array | Messages {
     const head = headOf(wire)
     const fail = this.#refusalOf(head, wire.length, index)
     const kind = this.#accept(this.#instance.place(INPUT, head), wire.length, place, fail)
-    if (kind === LZ4A) return this.#arena(wire, fail)
+    if (kind === LZ4A) return split(this.#arena(wire, fail))
     wire.skip(kind === PLAIN || kind === LZ4D ? SENTINEL_BYTES : HEAD_BYTES)
     if (kind === PLAIN) return wire.rest()
     if (kind === LZ4D) {
       this.install(wire)
-      return []
+      return split(new Uint8Array(0))
     }
     return this.#whole(kind, wire, fail)
   }
@@ -203,7 +208,8 @@ export class Decoder {
       throw outOfMemory("a dictionary", length)
   }
 
-  #arena(wire: Source, fail: Fail): Uint8Array[][] {
+  /** Returns the frames of an arena, until the module is used again. */
+  #arena(wire: Source, fail: Fail): Uint8Array {
     const instance = this.#instance
     const { length } = wire
     const source = instance.read(INPUT, wire, length)
@@ -211,7 +217,7 @@ export class Decoder {
     const slot = instance.exports.zl_arena_slot()
     const status = instance.exports.zl_arena_read(this.#receiver, source, length, target, slot)
     if (status < 0) throw fail(status)
-    return splitFrames(instance.view(target, instance.word(slot, 0)))
+    return instance.view(target, instance.word(slot, 0))
   }
 }
 

@@ -12,6 +12,7 @@ import type {
   Side,
   Time,
 } from "../capture/events.js"
+import { firstParts, isShipment, partCount, variousParts } from "../capture/parts.js"
 import { detailOf, formOf, senderOf } from "../capture/rows.js"
 import { sealedBytes } from "../capture/sealed-bytes.js"
 import { contentOf } from "../capture/streams/messages.js"
@@ -318,20 +319,25 @@ export class CaptureIndex {
   }
 
   #addMessage(connection: CaptureConnection, message: CaptureMessage): void {
-    const { parts, from } = message
-    const shipment = parts[0]?.kind === "LZ4D"
+    const { from } = message
+    const shipment = isShipment(message)
     this.#noteDictionary(connection, from)
     let forms = 0
     let failed = false
-    const pieces: Uint8Array[] = []
-    for (const part of parts) {
-      const { kind, error } = part
+    let given = false
+    for (const { kind, error, dictionary } of variousParts(message)) {
       forms |= 1 << FORMS.indexOf(kind)
-      if (part.dictionary === "missing") forms |= MISSING
+      if (dictionary === "missing") forms |= MISSING
+      given ||= dictionary === "given"
       failed ||= error !== undefined
-      const content = contentOf(part) ?? NONE
-      pieces.push(error ? this.#encoder.encode(`${error.code}: ${error.message}`) : content)
     }
+    // One too many shows that there is more.
+    const pieces = firstParts(message, MAX_PIECES + 1).map((part) => {
+      const { error } = part
+      return error
+        ? this.#encoder.encode(`${error.code}: ${error.message}`)
+        : (contentOf(part) ?? NONE)
+    })
     this.#addRow(
       shipment ? "dictionary" : "message",
       from,
@@ -341,13 +347,14 @@ export class CaptureIndex {
       this.#records.bytes < LONG_PREVIEWS_BYTES ? PREVIEW_BYTES : SHORT_PREVIEW_BYTES,
       message.ranges,
       failed,
-      parts.some(({ dictionary }) => dictionary === "given"),
+      given,
     )
-    this.#addSizes(forms, parts.length, message.plainBytes, message.wireBytes, message.arena)
+    this.#addSizes(forms, partCount(message), message.plainBytes, message.wireBytes, message.arena)
   }
 
-  #count({ parts, plainBytes, wireBytes }: CaptureMessage): void {
-    if (parts[0]?.kind !== "LZ4D") this.messages++
+  #count(message: CaptureMessage): void {
+    const { plainBytes, wireBytes } = message
+    if (!isShipment(message)) this.messages++
     this.totalPlainBytes += plainBytes
     this.totalWireBytes += wireBytes
   }

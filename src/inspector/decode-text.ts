@@ -2,6 +2,7 @@
 import { type DecodedPiece, decodeBytes, kindOfBytes } from "../capture/decode-bytes.js"
 import type { CapturePart } from "../capture/events.js"
 import { parseHex } from "../capture/hex-text.js"
+import { firstParts, partCount } from "../capture/parts.js"
 import { contentOf } from "../capture/streams/messages.js"
 import type { Pasted, PastedPart, PastedPiece } from "./protocol.js"
 import { readable } from "./readable.js"
@@ -30,9 +31,10 @@ export function decodeText(text: string, dictionary: Uint8Array | undefined): Pa
 function pastedPieces(piece: DecodedPiece): PastedPiece[] {
   switch (piece.type) {
     case "message":
-      return piece.messages.map(({ parts }) => ({
+      return piece.messages.map((message) => ({
         title: `Message${piece.isWhole ? "" : ", of which more parts follow"}`,
-        parts: parts.slice(0, SHOWN_PARTS).map(pastedPart),
+        parts: firstParts(message, SHOWN_PARTS).map(pastedPart),
+        more: Math.max(partCount(message) - SHOWN_PARTS, 0),
       }))
     case "greeting": {
       const { version, mechanism, asServer } = piece

@@ -5,7 +5,7 @@ import { append, html, setText } from "./dom.js"
 import { bytes, count, plural, ratio, seconds } from "./format.js"
 import { envelopes, hexDump } from "./hex.js"
 import { jsonTokens } from "./json.js"
-import type { Bytes, Calls, Details, PartDetails } from "./protocol.js"
+import type { Bytes, Calls, Details, PartDetails, Row } from "./protocol.js"
 import { inOneLine } from "./readable.js"
 import { arrows } from "./table.js"
 
@@ -74,13 +74,7 @@ export class DetailPane {
     const sections = parts.map((part, i) => this.#section(part, i, shown))
     const rest: HTMLElement[] = []
     if (row.parts > parts.length && parts.length > 0)
-      rest.push(
-        html(
-          "p",
-          { class: "note" },
-          `The other ${count(row.parts - parts.length)} parts are not shown.`,
-        ),
-      )
+      rest.push(html("p", { class: "note" }, `The other ${othersText(row, parts)}, are not shown.`))
     this.#content.replaceChildren(...top, ...sections.map(({ section }) => section), ...rest)
     this.#content.setAttribute("aria-busy", "true")
     void Promise.all(sections.map(({ filled }) => filled)).then(() => {
@@ -229,6 +223,12 @@ export class DetailPane {
     )
     return button
   }
+}
+
+/** Says how many parts of a message are not shown, and what is in them. */
+function othersText({ parts, plainBytes }: Row, shown: readonly PartDetails[]): string {
+  const left = shown.reduce((left, part) => left - (part.plainBytes ?? 0), plainBytes)
+  return `${plural(parts - shown.length, "part")}, with ${plural(left, "byte")}`
 }
 
 function titleOf({ row, command, error }: Details): string {

@@ -3,6 +3,7 @@
 import type { CaptureConnection, CapturePart } from "../capture/events.js"
 import { decodeFrames, placeOf } from "../capture/index.js"
 import { MESSAGE_MAX_BYTES } from "../capture/message-limit.js"
+import { firstParts } from "../capture/parts.js"
 import { contentOf } from "../capture/streams/messages.js"
 import { concat } from "../codec/arrays.js"
 import type { CaptureFile, Range } from "./capture-file.js"
@@ -27,7 +28,7 @@ export class Opened {
 
   private constructor(details: Details, parts: readonly Part[]) {
     this.#parts = parts
-    const shown = parts.slice(0, MAX_PARTS).map(({ plain, wire, ...shown }) => shown)
+    const shown = parts.map(({ plain, wire, ...shown }) => shown)
     this.details = { ...details, parts: shown }
   }
 
@@ -73,7 +74,8 @@ export class Opened {
           dictionary: index.dictionary(row),
           maxMessageSize: MESSAGE_MAX_BYTES,
         })
-        const parts = messages[details.arena?.index ?? 0]?.parts ?? []
+        const message = messages[details.arena?.index ?? 0]
+        const parts = message ? firstParts(message, MAX_PARTS) : []
         return new Opened(
           details,
           parts.map((part) => partOf({ ...part, plain: contentOf(part) })),

@@ -34,18 +34,23 @@ const KINDS: Readonly<Record<BytesKind, string>> = {
 }
 
 function shown({ as, bytes, pieces, more }: Pasted): HTMLElement[] {
-  const all = pieces.flatMap(({ title, parts, error }, i) => {
+  const all = pieces.flatMap(({ title, parts, more, error }, i) => {
     if (error !== undefined) return [html("p", { class: "problem" }, inOneLine(error))]
     if (parts.length === 0)
       return [html("section", { class: "pasted" }, html("h3", {}, inOneLine(title)))]
-    return parts.map((part, j) => partOf(part, `${i + 1}. ${title}, part ${count(j + 1)}`))
+    return [
+      ...parts.map((part, j) => partOf(part, `${i + 1}. ${title}, part ${count(j + 1)}`)),
+      ...(more ? [note(`The other ${plural(more, "part")} of it are not shown.`)] : []),
+    ]
   })
   return [
     html("p", {}, `${plural(bytes, "byte")}, taken for ${KINDS[as]}`),
     ...all,
-    ...(more ? [html("p", { class: "note" }, "The rest is not shown.")] : []),
+    ...(more ? [note("The rest is not shown.")] : []),
   ]
 }
+
+const note = (text: string) => html("p", { class: "note" }, text)
 
 function partOf({ kind, wireBytes, plainBytes, error, text, more }: PastedPart, name: string) {
   const sizes = [`${plural(wireBytes, "byte")} on the wire`]
@@ -56,6 +61,6 @@ function partOf({ kind, wireBytes, plainBytes, error, text, more }: PastedPart, 
     html("h3", {}, `${name} `, html("span", { class: "tag" }, kind), ` ${sizes.join(", ")}`),
     error === undefined ? undefined : html("p", { class: "problem" }, inOneLine(error)),
     text === undefined ? undefined : html("pre", { class: "text", tabindex: 0 }, text || "(empty)"),
-    more ? html("p", { class: "note" }, "The rest is not shown.") : undefined,
+    more ? note("The rest is not shown.") : undefined,
   )
 }

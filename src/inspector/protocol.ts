@@ -177,6 +177,8 @@ export interface Pasted {
 export interface PastedPiece {
   title: string
   parts: PastedPart[]
+  /** The number of parts after these. */
+  more?: number
   /** What cannot be understood. */
   error?: string
 }

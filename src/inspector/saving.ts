@@ -1,6 +1,7 @@
 /** Saves rows as files: the capture is read once more, because the index has only the beginnings. */
-import type { CaptureEvent } from "../capture/events.js"
+import type { CaptureEvent, CaptureMessage } from "../capture/events.js"
 import { jsonRow } from "../capture/json-rows.js"
+import { PackedMessage } from "../capture/streams/packed-message.js"
 import type { Saved } from "./protocol.js"
 import { RowEvents } from "./row-events.js"
 
@@ -36,10 +37,15 @@ export class Saving {
   #save(event: CaptureEvent): void {
     if (this.#form === "json") this.#pieces.push(`${jsonRow(event, base64)}\n`)
     else if (event.type === "message")
-      // A dictionary is no body.
-      for (const { plain } of event.message.parts)
-        if (plain) this.#pieces.push(plain as Uint8Array<ArrayBuffer>)
+      for (const content of contentsOf(event.message))
+        this.#pieces.push(content as Uint8Array<ArrayBuffer>)
   }
+}
+
+/** Returns the content of the parts, or of all together. A dictionary is no body. */
+function contentsOf(message: CaptureMessage): Uint8Array[] {
+  const packed = PackedMessage.of(message)
+  return packed ? [packed.joined()] : message.parts.flatMap(({ plain }) => plain ?? [])
 }
 
 function base64(bytes: Uint8Array): string {

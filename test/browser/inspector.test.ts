@@ -12,6 +12,7 @@ import { Codec } from "zeromq-lz4/codec"
 import { bytes as bytesText } from "../../src/inspector/format.js"
 import { conversation, framesOf, pcapFile } from "../support/capture-files.js"
 import { root, temporaryDirectory } from "../support/packed.js"
+import { PACKED_PARTS, packedArena } from "../support/packed-arenas.js"
 import { concat, dictionaryPart } from "../support/wire.js"
 import { COMMAND, frame, greeting, handshake, message } from "../support/zmtp.js"
 import { launchChromium } from "./engines.js"
@@ -662,6 +663,14 @@ describe("bytes in hexadecimal", () => {
     )
   })
 
+  test("may have more parts than bytes", async () => {
+    await open()
+    await inspector.page.locator(".open-paste").click()
+    const said = await decode(hex(message(packedArena())))
+    expect(said).toContain("1. Message, part 100 LZ4A 0 bytes plain")
+    expect(said).toContain("The other 1,400 parts of it are not shown.")
+  })
+
   test("may need a dictionary", async () => {
     await open()
     const dictionary = ascii('{"event":"order.created","customer":"","country":"","lines":[]}')
@@ -673,6 +682,24 @@ describe("bytes in hexadecimal", () => {
     await inspector.page.locator(".open-paste").click()
     expect(await decode(hex(part))).toContain('"customer":"Ada"')
   })
+})
+
+test("messages of more parts than bytes have rows, and details that say how many are not shown", async () => {
+  const arena = message(packedArena())
+  // Nearly a megabyte of them: with an object for each part, they would take gigabytes.
+  const arenas = Buffer.alloc(arena.length * 4000, arena)
+  await open()
+  await inspector.drop(write("packed.pcap", captureOf(arenas)))
+  expect(await inspector.settled()).toBe("done")
+  await inspector.filter("kind=LZ4A")
+  await inspector.matches("4,000 of ")
+  const [row] = await inspector.rows()
+  expect(row).toContain(PACKED_PARTS.toString())
+  await inspector.page.locator(".row").first().dblclick()
+  await inspector.details(FIRST)
+  const parts = await inspector.text("parts")
+  expect(parts).toContain(`Part 200 of ${PACKED_PARTS.toLocaleString("en")}`)
+  expect(parts).toContain("The other 1,300 parts, with 0 bytes, are not shown.")
 })
 
 describe("unreadable files", () => {

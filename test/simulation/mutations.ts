@@ -922,16 +922,6 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
-    name: "a connection of a thread that has ended waits for ever",
-    patches: [
-      {
-        file: "src/thread/remote-reader.ts",
-        from: "    if (!this.#kept) this.#try(() => this.#finish())\n",
-        to: "",
-      },
-    ],
-  },
-  {
     name: "frames of a thread that were kept are not read",
     patches: [
       {

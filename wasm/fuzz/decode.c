@@ -91,8 +91,8 @@ static int reference_single(situation s, bytes *plain) {
   return reference_blocks(s, *plain);
 }
 
-/* The most plaintext of a message in the frames of an arena with a body of this length, or -1 if they
- * are not good. */
+/* The most plaintext of a message in the frames of an arena with a body of this length, or -1 if
+ * they are not good. */
 static int64_t reference_frames(bytes frames, uint32_t count, size_t body_bytes) {
   uint64_t most = 0;
   uint64_t message = 0;

@@ -333,10 +333,14 @@ static void test_cheap_parts(const void *of) {
     uint32_t each;
     int32_t expected;
   } arenas[] = {
-      {256, 1, ZL_LZ4A},     {256, 5, ZL_LZ4A},      {256, 6, ZL_E_ARENA},
-      {256, 16, ZL_E_ARENA}, {1, 4096, ZL_E_ARENA},
+      {256, 1, ZL_LZ4A},
+      {256, 5, ZL_LZ4A},
+      {256, 6, ZL_E_ARENA},
+      {256, 16, ZL_E_ARENA},
+      {1, 4096, ZL_E_ARENA},
       /* 22 bytes pay for 352 parts besides those that are free. */
-      {1, 1376, ZL_LZ4A},    {1, 1377, ZL_E_ARENA},
+      {1, 1376, ZL_LZ4A},
+      {1, 1377, ZL_E_ARENA},
   };
   for (size_t i = 0; i < sizeof arenas / sizeof *arenas; i++) {
     const uint32_t messages = arenas[i].messages;

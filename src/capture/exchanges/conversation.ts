@@ -1,5 +1,6 @@
 import type { CaptureMessage, Side, Time } from "../events.js"
-import { envelopeOf, idOf } from "./envelope.js"
+import { eachPart, firstParts, variousParts } from "../parts.js"
+import { envelopeOf, ID_PARTS, idOf } from "./envelope.js"
 import { type Exchange, exchangeOf, type Heard } from "./exchange.js"
 import type { SocketPair } from "./socket-pair.js"
 import { type AllWaiting, Waiting } from "./waiting.js"
@@ -100,11 +101,14 @@ export class Conversation {
   }
 
   /** Adds a message. Returns the exchanges that are certain now. */
-  add({ from, parts }: CaptureMessage, heard: Heard): Exchange[] {
+  add(message: CaptureMessage, heard: Heard): Exchange[] {
+    const { from } = message
     if (heard.matches) this.#messages++
     const { by } = this.#pair
-    const key = by === "envelope" ? envelopeOf(parts) : idOf(parts)
-    const isBroken = by === "envelope" && key === undefined && parts.some(({ error }) => error)
+    const key =
+      by === "envelope" ? envelopeOf(eachPart(message)) : idOf(firstParts(message, ID_PARTS))
+    const isBroken =
+      by === "envelope" && key === undefined && variousParts(message).some(({ error }) => error)
     // Whatever it is, it cannot be counted.
     if (isBroken) this.gap()
     if (this.#notJoined) return []

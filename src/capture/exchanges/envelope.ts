@@ -9,16 +9,21 @@ const COMPARED_BYTES = 512
  * empty one, or before it an id with `ZMQ_REQ_CORRELATE`); undefined if there is no empty part, or if
  * a part before it does not decode.
  */
-export function envelopeOf(parts: readonly CapturePart[]): string | undefined {
+export function envelopeOf(parts: Iterable<CapturePart>): string | undefined {
   let envelope = ""
-  for (const [i, { plain }] of parts.entries()) {
+  let count = 0
+  for (const { plain } of parts) {
     if (!plain) return undefined
-    if (plain.length === 0) return i === 0 ? "" : `${i}:${envelope}`
+    if (plain.length === 0) return count === 0 ? "" : `${count}:${envelope}`
+    count++
     const room = COMPARED_BYTES - envelope.length
     if (room > 0) envelope += `${plain.length}:${latin1(plain.subarray(0, room))}`
   }
   return undefined
 }
+
+/** Number of parts of a message that `idOf` looks at. */
+export const ID_PARTS = 3
 
 /**
  * Returns the first part, or after an empty one the second, if it is not the last; undefined if

@@ -1,4 +1,5 @@
 import type { CaptureConnection, CaptureError, CaptureEvent, Side } from "../events.js"
+import { isShipment } from "../parts.js"
 import { Conversation, type Found, type NotJoined } from "./conversation.js"
 import type { DurationSummary } from "./durations.js"
 import { type Exchange, heardIn } from "./exchange.js"
@@ -73,7 +74,7 @@ export class Exchanges {
     switch (event.type) {
       case "message":
         // A dictionary is part of no exchange, refused or not.
-        if (event.message.parts[0]?.kind === "LZ4D") return []
+        if (isShipment(event.message)) return []
         return this.#hear(event, matches)
       case "command":
         if (connection.encrypted && event.command.name === "MESSAGE")

@@ -1,5 +1,6 @@
 import { timeOf } from "../event-time.js"
 import type { CaptureEvent, CaptureMessage, PartKind, Side, Time } from "../events.js"
+import { partCount, variousParts } from "../parts.js"
 import { senderOf } from "../rows.js"
 import { searchedText } from "./searched-text.js"
 
@@ -46,7 +47,7 @@ export function filterRow(event: CaptureEvent, start?: Time): FilterRow {
     kinds,
     time: timeOf(event),
     start,
-    parts: message?.parts.length,
+    parts: message && partCount(message),
     size: event.type === "command" ? event.command.body.length : sizeOf(message, kinds),
     wire: message?.wireBytes,
     get text() {
@@ -62,7 +63,7 @@ const sizeOf = (message: CaptureMessage | undefined, kinds: readonly FilterKind[
 function kindsOf(event: CaptureEvent): readonly FilterKind[] {
   if (event.type !== "message") return [event.type]
   const kinds = new Set<FilterKind>()
-  for (const { kind, error } of event.message.parts) {
+  for (const { kind, error } of variousParts(event.message)) {
     if (kind !== "LZ4D") kinds.add("message")
     kinds.add(kind)
     if (error) kinds.add("error")

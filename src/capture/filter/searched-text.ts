@@ -2,9 +2,11 @@ import { TextDecoder } from "../../codec/text.js"
 import type { CaptureEvent, CaptureMessage } from "../events.js"
 import { detailOf, formOf } from "../rows.js"
 import { contentOf } from "../streams/messages.js"
+import { PackedMessage } from "../streams/packed-message.js"
 
 /** Bytes of a message that are searched: a whole message may be longer than the longest string. */
 const SEARCHED_BYTES = 16 << 20
+const LINE_FEED = 10
 
 let decoder: InstanceType<typeof TextDecoder> | undefined
 
@@ -18,14 +20,16 @@ export function searchedText(event: CaptureEvent): string {
   return event.type === "close" ? `${client} → ${server} ${said}` : said
 }
 
-function messageText({ parts }: CaptureMessage): string {
+function messageText(message: CaptureMessage): string {
+  decoder ??= new TextDecoder()
+  const packed = PackedMessage.of(message)
+  if (packed) return decoder.decode(packed.joined(LINE_FEED))
   let left = SEARCHED_BYTES
-  const texts = parts.map((part) => {
+  const texts = message.parts.map((part) => {
     if (part.error) return `${part.error.code}: ${part.error.message}`
     const searched = (contentOf(part) as Uint8Array).subarray(0, left)
     left -= searched.length
-    decoder ??= new TextDecoder()
-    return decoder.decode(searched)
+    return (decoder as InstanceType<typeof TextDecoder>).decode(searched)
   })
   return texts.join("\n")
 }

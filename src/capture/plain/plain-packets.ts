@@ -8,12 +8,12 @@ import type {
   CaptureConnection,
   CaptureEvent,
   CaptureMessage,
-  CapturePart,
   Handshake,
   Side,
   Time,
 } from "../events.js"
-import { shippedIn } from "../streams/messages.js"
+import { shipmentIn } from "../parts.js"
+import { PackedMessage } from "../streams/packed-message.js"
 import { TcpConversation } from "./tcp-conversation.js"
 
 const [REVISION_NAME] = revisionProperty(0)
@@ -124,21 +124,20 @@ export class PlainPackets {
   *#message(
     connection: CaptureConnection,
     state: State,
-    { from, time, parts }: CaptureMessage,
+    message: CaptureMessage,
   ): Generator<PlainPacket> {
     const { leftOut } = this.counts
-    if (shippedIn(parts[0] as CapturePart)) {
+    const { from, time } = message
+    if (shipmentIn(message)) {
       leftOut.dictionaries++
       return
     }
-    const bodies = parts.flatMap(({ plain }) => plain ?? [])
-    if (bodies.length < parts.length) {
+    const frames = plainFrames(message)
+    if (!frames) {
       leftOut.undecodable++
       return
     }
     this.counts.messages++
-    const last = bodies.length - 1
-    const frames = bodies.flatMap((body, i) => [headOf(body, i < last ? MORE : 0), body])
     yield* this.#send(connection, state, from, time, frames)
   }
 
@@ -187,6 +186,17 @@ function withoutRevision(body: Uint8Array): Uint8Array {
   const properties = readProperties(body) ?? []
   const others = properties.filter(([name]) => !isNamed(name, REVISION_NAME))
   return others.length < properties.length ? writeMetadata(others) : body
+}
+
+/** Returns the frames of a message as over plain ZMTP, in pieces; undefined if it does not decode. */
+function plainFrames(message: CaptureMessage): Uint8Array[] | undefined {
+  const packed = PackedMessage.of(message)
+  if (packed) return [packed.frames]
+  const { parts } = message
+  const bodies = parts.flatMap(({ plain }) => plain ?? [])
+  if (bodies.length < parts.length) return undefined
+  const last = bodies.length - 1
+  return bodies.flatMap((body, i) => [headOf(body, i < last ? MORE : 0), body])
 }
 
 function headOf({ length }: Uint8Array, flags: number): Uint8Array {

@@ -1,14 +1,8 @@
 import { addTraffic, type Traffic } from "../../codec/traffic.js"
 import { isTypeName } from "../../zmtp/socket-types.js"
-import type {
-  CaptureConnection,
-  CaptureEvent,
-  CaptureMessage,
-  CapturePart,
-  Side,
-} from "../events.js"
+import type { CaptureConnection, CaptureEvent, CaptureMessage, Side } from "../events.js"
+import { shipmentIn, variousParts } from "../parts.js"
 import { sealedBytes } from "../sealed-bytes.js"
-import { shippedIn } from "../streams/messages.js"
 import { type PeriodTraffic, Seconds } from "./seconds.js"
 import { Subscriptions } from "./subscriptions.js"
 import { topicOf } from "./topic-of.js"
@@ -113,13 +107,13 @@ export class Statistics {
   }
 
   #addMessage(connection: CaptureConnection, message: CaptureMessage): void {
-    const { from, time, parts, wireBytes, plainBytes } = message
-    if (shippedIn(parts[0] as CapturePart)) {
+    const { from, time, wireBytes, plainBytes } = message
+    if (shipmentIn(message)) {
       this.#dictionaries.count++
       this.#dictionaries.wireBytes += wireBytes
       return
     }
-    if (parts.some(({ error }) => error)) {
+    if (variousParts(message).some(({ error }) => error)) {
       this.#undecoded.messages++
       this.#undecoded.wireBytes += wireBytes
       return

@@ -1,4 +1,5 @@
 import type { CaptureConnection, CaptureEvent, Side } from "../events.js"
+import { firstPart, partCount } from "../parts.js"
 import { TOPIC_BYTES, topicKey } from "./topic-text.js"
 
 /** Maximum number of subscriptions that are kept of all connections. */
@@ -18,11 +19,11 @@ export class Subscriptions {
     else if (event.type === "command" && event.command.name === "CANCEL")
       this.#cancel(event.connection, event.command.from, event.command.body)
     else if (event.type === "message" && connection) {
-      const { from, parts } = event.message
+      const { from } = event.message
       const type = connection.handshakes[from]?.socketType
-      const [part, second] = parts
-      const body = part?.plain
-      if ((type !== "SUB" && type !== "XSUB") || !body || second) return
+      if ((type !== "SUB" && type !== "XSUB") || partCount(event.message) > 1) return
+      const body = firstPart(event.message).plain
+      if (!body) return
       if (body[0] === 1) this.#subscribe(connection, from, body.subarray(1))
       else if (body[0] === 0) this.#cancel(connection, from, body.subarray(1))
     }

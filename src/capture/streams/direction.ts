@@ -12,6 +12,7 @@ import { ARENA_PART_MAX_BYTES, BLOCK_MAX_BYTES, EXPANSION_MAX } from "../../code
 import { COMMAND_MAX_BYTES } from "../../zmtp/commands.js"
 import { GREETING_BYTES, isOld, mayGreet, SIGNATURE_BYTES } from "../../zmtp/greeting.js"
 import type { CaptureError, Side, Time } from "../events.js"
+import { MESSAGE_MAX_PARTS } from "../message-limit.js"
 import { type Expectation, FrameSearch } from "./frame-search.js"
 import type { Holder, Unfinished } from "./memory.js"
 
@@ -22,8 +23,6 @@ const BODY_GROWTH = 2
 /** Memory of a part besides its bytes, and of a number in `ranges`, in bytes. */
 const PART_BYTES = 200
 const NUMBER_BYTES = 8
-/** Messages with more parts are skipped, because a small part takes more memory than its bytes. */
-const MESSAGE_MAX_PARTS = 1 << 20
 /**
  * The maximum that a part's form adds to its plaintext: a head, and a length for each block (RFC.md
  * section 5.2).

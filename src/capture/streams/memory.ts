@@ -1,11 +1,30 @@
 /** Limits of memory that all connections of a capture share, so that their number does not matter. */
-import type { Time } from "../events.js"
+import type { CaptureMessage, CapturePart, Time } from "../events.js"
+import { PackedMessage } from "./packed-message.js"
 
 const MIB = 1024 * 1024
 
-/** Approximate memory of an event, and of a part of a message, besides their bytes. */
-export const EVENT_BYTES = 450
-export const PART_BYTES = 150
+/** Approximate memory of an event, and of a part, an array and an error in it, besides their bytes. */
+export const EVENT_BYTES = 550
+const PART_BYTES = 80
+const ARRAY_BYTES = 250
+const ERROR_BYTES = 500
+
+/** Returns approximately the memory that a message takes as an event. */
+export function messageBytes(
+  message: Pick<CaptureMessage, "parts" | "wireBytes" | "plainBytes">,
+): number {
+  const { wireBytes, plainBytes } = message
+  const packed = PackedMessage.of(message)
+  if (packed) return EVENT_BYTES + wireBytes + packed.frameBytes
+  const bytes = EVENT_BYTES + wireBytes + plainBytes
+  return message.parts.reduce((sum, part) => sum + partBytes(part), bytes)
+}
+
+function partBytes({ wire, plain, error }: CapturePart): number {
+  const arrays = (wire.length > 0 ? 1 : 0) + (plain && plain !== wire ? 1 : 0)
+  return PART_BYTES + arrays * ARRAY_BYTES + (error ? ERROR_BYTES : 0)
+}
 
 /** Maximum numbers of bytes, of all connections together. */
 export interface MaxBytes {

@@ -1,10 +1,12 @@
+import { copy } from "../../codec/arrays.js"
 import { budgetHalves, Decoder } from "../../codec/decoder.js"
 import { outOfMemory, ProtocolError } from "../../codec/errors.js"
-import { framesLength } from "../../codec/frames.js"
+import { splitFrames } from "../../codec/frames.js"
 import { type Instance, NULL, type Pointer } from "../../codec/instance.js"
 import { ArraySource, SharedSource } from "../../codec/source.js"
 import { FIRST, LAST, SENTINEL, SENTINEL_BYTES } from "../../codec/wire.js"
 import type { CaptureError, CaptureMessage, CapturePart, PartKind, Side, Time } from "../events.js"
+import { type PackedArena, PackedMessage, placesIn } from "./packed-message.js"
 
 /** The transport of parts: with envelopes over `lz4+tcp`, without over `tcp`. */
 export type TransportName = "lz4+tcp" | "tcp"
@@ -21,6 +23,8 @@ export interface Place {
 export type DecodedMessage = Pick<CaptureMessage, "parts" | "wireBytes" | "plainBytes" | "arena">
 
 const REVISION = 2
+/** Errors of a message that are described: two bytes can make another. */
+const ERRORS_MAX = 100
 const NOTHING = new Uint8Array(0)
 
 /** Returns the form of a part by its first bytes; "none" if it has no sentinel. */
@@ -88,6 +92,8 @@ export class MessageDecoder {
     const parts: CapturePart[] = []
     let wireBytes = 0
     let plainBytes = 0
+    let errors = 0
+    let lastError: CaptureError | undefined
     for (let i = 0; i < wire.length; i++) {
       const bytes = wire[i] as Uint8Array
       wireBytes += bytes.length
@@ -98,9 +104,9 @@ export class MessageDecoder {
       }
       const kind = kindOf(bytes)
       const standing = (i === 0 ? FIRST : 0) | (i === wire.length - 1 ? LAST : 0)
-      const decoded = this.#part(kind, bytes, standing, i, place)
-      if (Array.isArray(decoded) && decoded.length > 0)
-        return arenaMessages(bytes, decoded, isStored(bytes) ? undefined : this.#mark)
+      const decoded = lastError ?? this.#part(kind, bytes, standing, i, place)
+      if (decoded instanceof ArenaFrames && decoded.bytes.length > 0)
+        return arenaMessages(bytes, decoded.bytes, isStored(bytes) ? undefined : this.#mark)
       const part: CapturePart = {
         ...{ kind, wire: bytes, plain: undefined, error: undefined },
         dictionary: undefined,
@@ -108,9 +114,10 @@ export class MessageDecoder {
       if (decoded instanceof Uint8Array) {
         part.plain = decoded
         if (kind !== "plain") part.dictionary = this.#mark
-      } else if (Array.isArray(decoded)) part.plain = NOTHING
+      } else if (decoded instanceof ArenaFrames) part.plain = NOTHING
       else {
         part.error = decoded
+        if (++errors === ERRORS_MAX) lastError = restOf(decoded, i + 1)
         if (
           decoded.code === "ERR_LZ4_CORRUPT_BLOCK" &&
           this.mayLackDictionary &&
@@ -148,12 +155,15 @@ export class MessageDecoder {
     standing: number,
     index: number,
     place: Place,
-  ): Uint8Array | Uint8Array[][] | CaptureError {
+  ): Uint8Array | ArenaFrames | CaptureError {
     const replaced = kind === "LZ4D" ? this.#given : undefined
     try {
       if (replaced) this.close()
       this.#decoder ??= this.#open()
-      const decoded = this.#decoder.part(new SharedSource(wire), standing, index)
+      const decoder = this.#decoder
+      const decoded = withoutStack(() =>
+        decoder.part(new SharedSource(wire), standing, index, (frames) => new ArenaFrames(frames)),
+      )
       if (kind === "LZ4D") {
         this.#given = undefined
         this.#mark = undefined
@@ -192,28 +202,55 @@ export class MessageDecoder {
   }
 }
 
+/** Calls a function whose errors have no stack: to make one takes longer than to decode a part. */
+function withoutStack<Result>(work: () => Result): Result {
+  const { stackTraceLimit } = Error
+  // Assigning it throws where a program has frozen it.
+  Reflect.set(Error, "stackTraceLimit", 0)
+  try {
+    return work()
+  } finally {
+    Reflect.set(Error, "stackTraceLimit", stackTraceLimit)
+  }
+}
+
+/** The frames of an arena; none for a dictionary. */
+class ArenaFrames {
+  readonly bytes: Uint8Array
+
+  constructor(frames: Uint8Array) {
+    this.bytes = copy(frames, 0, frames.length)
+  }
+}
+
+/** Returns the error that all parts from an index on share. */
+const restOf = ({ message: _, ...error }: CaptureError, index: number): CaptureError => ({
+  ...error,
+  message: `part ${index} and those after it are not decoded: ${ERRORS_MAX} before it did not decode`,
+})
+
 /** Returns whether the body of an arena is not compressed. */
 const isStored = (arena: Uint8Array): boolean => arena[SENTINEL_BYTES] === 0
 
 /** Returns the messages of an arena. Each gets a share of the wire bytes in proportion to its frames. */
 function arenaMessages(
   wire: Uint8Array,
-  messages: Uint8Array[][],
+  frames: Uint8Array,
   dictionary: CapturePart["dictionary"],
 ): DecodedMessage[] {
-  const all = messages.reduce((sum, message) => sum + framesLength(message), 0)
-  let seen = 0
+  const places = placesIn(frames)
+  const isPacked = places.reduce((sum, { parts }) => sum + parts, 0) > wire.length
+  const form = { kind: "LZ4A", wire, error: undefined, dictionary } as const
+  const packed: PackedArena = { frames, alike: [{ ...form, plain: NOTHING }] }
+  const split = isPacked ? [] : splitFrames(frames)
   let counted = 0
-  return messages.map((message, index) => {
-    seen += framesLength(message)
-    const until = Math.floor((seen / all) * wire.length)
+  return places.map((place, index) => {
+    const until = Math.floor((place.end / frames.length) * wire.length)
     const wireBytes = until - counted
     counted = until
-    return {
-      parts: message.map((plain) => ({ kind: "LZ4A", wire, plain, error: undefined, dictionary })),
-      wireBytes,
-      plainBytes: message.reduce((sum, part) => sum + part.length, 0),
-      arena: { index, messages: messages.length },
-    }
+    const arena = { index, messages: places.length }
+    if (isPacked) return new PackedMessage(packed, place, wireBytes, arena)
+    const parts = (split[index] as Uint8Array[]).map((plain) => ({ ...form, plain }))
+    return { parts, wireBytes, plainBytes: place.plainBytes, arena }
   })
 }

@@ -8,7 +8,6 @@ import type {
   CaptureConnection,
   CaptureError,
   CaptureEvent,
-  CapturePart,
   ConnectionEnd,
   DictionarySource,
   EncryptedTraffic,
@@ -17,6 +16,7 @@ import type {
   Time,
 } from "../events.js"
 import type { StreamSink, TcpConnection } from "../packets/stream-sink.js"
+import { shipmentIn, variousParts } from "../parts.js"
 import {
   describeCommand,
   describeCurve,
@@ -26,8 +26,8 @@ import {
 import { Direction, type DirectionHandlers } from "./direction.js"
 import type { Expectation } from "./frame-search.js"
 import { greetingHandshake, withMetadata } from "./handshake.js"
-import { EVENT_BYTES, PART_BYTES, type SharedMemory } from "./memory.js"
-import { kindOf, MessageDecoder, shippedIn, type TransportName } from "./messages.js"
+import { EVENT_BYTES, messageBytes, type SharedMemory } from "./memory.js"
+import { kindOf, MessageDecoder, type TransportName } from "./messages.js"
 import { transportWarning } from "./transport-warning.js"
 
 /** Bytes of a socket type, or of an identity, that are kept if handshakes take too much memory. */
@@ -297,23 +297,22 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
       this.#warn(connection, "transports", transportWarning(connection, this.#transports))
     if (!this.#mayKeep(wire, from, time, offset)) return
     for (const decoded of decoder.decode(wire, transport, { time, from, offset })) {
-      const { parts, wireBytes, plainBytes, arena } = decoded
+      const { wireBytes, plainBytes } = decoded
       // A dictionary is either alone in its message or refused.
-      const shipped = shippedIn(parts[0] as CapturePart)
+      const shipped = shipmentIn(decoded)
       if (shipped) connection.dictionaries[from] = shipped
       else traffic.messages++
       traffic.wireBytes += wireBytes
       traffic.plainBytes += plainBytes
-      if (!this.#warnings[from] && parts.some(({ dictionary }) => dictionary === "missing"))
-        this.#warn(connection, from, this.#lacks[from])
-      this.#context.memory.pending.use(
-        EVENT_BYTES + parts.length * PART_BYTES + wireBytes + plainBytes,
+      if (
+        !this.#warnings[from] &&
+        variousParts(decoded).some(({ dictionary }) => dictionary === "missing")
       )
-      this.#context.emit({
-        type: "message",
-        connection,
-        message: { time, from, parts, wireBytes, plainBytes, arena, ranges },
-      })
+        this.#warn(connection, from, this.#lacks[from])
+      this.#context.memory.pending.use(messageBytes(decoded))
+      // Not copied, because a packed message makes its parts when they are read.
+      const message = Object.assign(decoded, { time, from, ranges })
+      this.#context.emit({ type: "message", connection, message })
     }
   }
 

@@ -359,7 +359,7 @@ describe("unfinished messages", () => {
   })
 
   test("are left out if the same bytes of the file complete too many", () => {
-    const { open, said, memory, leftOut } = connections({ pending: 3000 })
+    const { open, said, memory, leftOut } = connections({ pending: 5000 })
     const a = open()
     memory.pending.renew()
     a.say(...Array<Uint8Array>(10).fill(message(plainPart(text("a")))))
@@ -434,10 +434,10 @@ describe("unfinished messages", () => {
 
   test("decodeCapture keeps messages up to a limit, and says so", () => {
     const said = Array.from({ length: 10 }, (_, i) => message(text(`message ${i}`)))
-    const { connections, errors } = decodeWithin([concat(handshake("PUSH"), ...said)], {}, 4000)
+    const { connections, errors } = decodeWithin([concat(handshake("PUSH"), ...said)], {}, 5500)
     expect(connections[0]?.messages).toHaveLength(6)
     expect(errors.map(({ message }) => message)).toEqual([
-      "the messages and commands take more than 4000 bytes: the rest are left out",
+      "the messages and commands take more than 5500 bytes: the rest are left out",
     ])
   })
 

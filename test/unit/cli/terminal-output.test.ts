@@ -236,19 +236,25 @@ describe("limits of a line and a summary", () => {
   })
 
   test.each([
-    { parts: 1000, shown: true },
-    { parts: 300_000, shown: false },
-  ])("a line with a message of $parts parts: content is shown: $shown", ({ parts, shown }) => {
-    const said = text("said")
-    const part = { kind: "plain" as const, wire: said, plain: said, error: undefined }
-    const message = {
-      ...{ time: 0n, from: "client" as const, parts: Array(parts).fill(part) },
-      ...{ wireBytes: 0, plainBytes: 0, arena: undefined, ranges: [] },
-    }
-    const row = jsonRow({ type: "message", connection: connections[0]!, message })
-    expect(row.includes('"text":"said"')).toBe(shown)
-    expect(row.length).toBeLessThan(256 * parts)
-  })
+    { parts: 1000, said: text("said"), shown: true },
+    { parts: 300_000, said: text("said"), shown: true },
+    { parts: 300_000, said: text(`said${" ".repeat(1000)}`), shown: false },
+  ])(
+    "a line with a message of $parts parts: content is shown: $shown",
+    ({ parts, said, shown }) => {
+      const part = { kind: "plain" as const, wire: said, plain: said, error: undefined }
+      const message = {
+        ...{ time: 0n, from: "client" as const, parts: Array(parts).fill(part) },
+        ...{ wireBytes: 0, plainBytes: 0, arena: undefined, ranges: [] },
+      }
+      const row = jsonRow({ type: "message", connection: connections[0]!, message })
+      expect(row.includes('"text":"said')).toBe(shown)
+      expect(row.length).toBeLessThan(256 * parts)
+      const plainBytes = -65_536 * said.length
+      if (parts > 65_536)
+        expect(JSON.parse(row).more).toEqual({ parts: parts - 65_536, plainBytes })
+    },
+  )
 })
 
 test("every event of a damaged capture can be shown, as a line and on the page", () => {
