@@ -58,6 +58,10 @@ export const AHEAD_FRAMES_MAX = 16_384
  * are faster copied together.
  */
 export const REFERRED_MIN_BYTES: number = 64 * 1024
+/** Bytes of such parts that are copied at a time while the network is full. */
+export const COPIED_BYTES: number = 64 * 1024
+/** The same where all bytes have to be copied: without a descriptor of the socket, as in Windows. */
+export const ALL_COPIED_BYTES: number = 256 * 1024
 
 // -- Both --------------------------------------------------------------------------
 

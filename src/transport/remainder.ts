@@ -14,9 +14,9 @@ const PASSING: ReadonlySet<string | undefined> = new Set(["EAGAIN", "EINTR"])
 
 let readBuffer: Uint8Array | undefined
 
-/** Internal members of net.Socket. Windows has no file descriptors for them. */
+/** Internal members of net.Socket. */
 interface InnerSocket {
-  _handle?: { fd?: number; writeQueueSize?: number } | null
+  _handle?: { writeQueueSize?: number } | null
   _writableState: { writelen?: number }
 }
 
@@ -28,15 +28,6 @@ export function untakenBytes(socket: Socket): number {
   // The system may have accepted a part of the write in progress.
   const ofWrite = (_handle?.writeQueueSize ?? 0) + laterBytes(socket)
   return writableLength - (_writableState.writelen ?? 0) + ofWrite
-}
-
-/** Returns the file descriptor of a socket; undefined if it has none, or if the bytes left are not known. */
-export function descriptorOf(socket: Socket): number | undefined {
-  const { _handle, _writableState } = socket as unknown as InnerSocket
-  if (socket.destroyed || !_handle) return undefined
-  const { fd, writeQueueSize } = _handle
-  const isKnown = writeQueueSize !== undefined && _writableState.writelen !== undefined
-  return isKnown && fd !== undefined && fd >= 0 ? fd : undefined
 }
 
 /**

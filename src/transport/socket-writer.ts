@@ -1,8 +1,9 @@
 import type { Socket } from "node:net"
 import { Chunk } from "../codec/chunk.js"
 import { isShared } from "../codec/is-shared.js"
+import { descriptorOf } from "./by-descriptor.js"
 import { watched } from "./callers-memory.js"
-import { descriptorOf, hasEnded, Remainder, untakenBytes } from "./remainder.js"
+import { hasEnded, Remainder, untakenBytes } from "./remainder.js"
 import type { Departing, Departure, Waiting } from "./transport.js"
 
 /** The shared value of writers that are not writing anything. */

@@ -1,12 +1,22 @@
 /** Large parts are sent from the caller's memory, as over tcp://, whatever the program does to it meanwhile. */
 import { once } from "node:events"
 import { expect, test } from "vitest"
-import { Dealer, Pull, Push, Router, Subscriber, XPublisher } from "zeromq-lz4"
+import {
+  Dealer,
+  type EndpointOptions,
+  Pull,
+  Push,
+  Router,
+  Subscriber,
+  XPublisher,
+} from "zeromq-lz4"
 
 import { payload } from "../../bench/payloads.mjs"
+import { type Child, inChild } from "../support/child.js"
 import { anyPort, join, use } from "../support/sockets.js"
 import { stalledPeer } from "../support/stalled-peer.js"
 import { lz4, transports } from "../support/transports.js"
+import { handshake } from "../support/zmtp.js"
 
 const MIB = 2 ** 20
 /** With a thread, parts are copied when the network has room. */
@@ -63,6 +73,65 @@ test.each(gone)(
     void kept
   },
 )
+
+/** Ways in which a buffer gets another owner, who is collected. */
+const transfers = ["structuredClone", "transfer"] as const
+
+test.each(transfers.filter((way) => way !== "transfer" || way in ArrayBuffer.prototype))(
+  "a slow peer never gets the memory that takes the place of a part after %s()",
+  async (way) => {
+    const result = await inChild(theirs, { way, options, greeting: handshake("PULL") })
+    expect(result.code).toBe("ERR_LZ4_PART_DETACHED")
+    expect(result.ofPart).toBeGreaterThan(0)
+    // The handshake has some zeros.
+    expect(result.zeros).toBeLessThan(200)
+  },
+)
+
+/** Returns how many bytes of a part a slow peer gets, and how many zeros: others' memory has nothing else. */
+async function theirs(
+  child: Child,
+  given: { way: string; options: EndpointOptions; greeting: Uint8Array },
+): Promise<{ code: string; ofPart: number; zeros: number }> {
+  const { createServer } = process.getBuiltinModule("node:net")
+  const { once } = process.getBuiltinModule("node:events")
+  const { Push } = await child.sockets()
+  const bytes = 40 << 20
+  const fill = 0xaa
+  const server = createServer().listen(0, "127.0.0.1")
+  await once(server, "listening")
+  const push = new Push()
+  const { port } = server.address() as { port: number }
+  push.connect(`lz4+tcp://127.0.0.1:${port}`, given.options)
+  const [peer] = await once(server, "connection")
+  peer.pause().write(given.greeting)
+  await once(push.lz4, "connect")
+
+  const sendAndTransfer = async () => {
+    const { buffer } = new Uint8Array(bytes).fill(fill)
+    await push.send(Buffer.from(buffer))
+    await child.until(() => push.lz4.stats.sent.messages === 1)
+    if (given.way === "structuredClone") structuredClone(buffer, { transfer: [buffer] })
+    else (buffer as unknown as { transfer(): object }).transfer()
+  }
+  await sendAndTransfer()
+  await child.memory()
+  // Nobody writes to them, so that they take addresses only.
+  const inItsPlace = Array.from({ length: 16 }, () => new Uint8Array(bytes))
+
+  const counts: number[] = new Array(256).fill(0)
+  peer.on("data", (arrived: Buffer) => {
+    for (const byte of arrived) (counts[byte] as number)++
+  })
+  peer.resume()
+  const [{ error }] = await once(push.lz4, "disconnect")
+  peer.destroy()
+  server.close()
+  push.close()
+  return (
+    inItsPlace && { code: error.code, ofPart: counts[fill] as number, zeros: counts[0] as number }
+  )
+}
 
 const waiting = gone.flatMap((one) => [false, true].map((thread) => ({ ...one, thread })))
 test.each(waiting)(

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect, onTestFinished, test } from "vitest"
 
-import { descriptorOf, Remainder, untakenBytes } from "../../../src/transport/remainder.js"
+import { Remainder, untakenBytes } from "../../../src/transport/remainder.js"
 
 /** A file instead of a connection, which accepts all bytes at once. */
 function target(): { descriptor: number; text(): string } {
@@ -50,16 +50,4 @@ test("the remainder is the rest of the pending write, and the writes queued afte
   expect(untakenBytes(socket({ ...state, writableLength: 150 }))).toBe(80)
   expect(untakenBytes(socket({ ...state, writableLength: 0 }))).toBe(0)
   expect(untakenBytes(socket({ ...state, writableLength: 150, destroyed: true }))).toBe(0)
-})
-
-test("a descriptor is only used if the remainder is known", () => {
-  const _writableState = { writelen: 0 }
-  const descriptor = (_handle: object | null, more: object = {}) =>
-    descriptorOf(socket({ _writableState, _handle, ...more }))
-  expect(descriptor({ fd: 5, writeQueueSize: 0 })).toBe(5)
-  expect(descriptor({ fd: -1, writeQueueSize: 0 })).toBe(undefined) // Windows
-  expect(descriptor({ fd: 5 })).toBe(undefined)
-  expect(descriptor(null)).toBe(undefined)
-  expect(descriptor({ fd: 5, writeQueueSize: 0 }, { destroyed: true })).toBe(undefined)
-  expect(descriptor({ fd: 5, writeQueueSize: 0 }, { _writableState: {} })).toBe(undefined)
 })
