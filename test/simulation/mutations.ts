@@ -12,6 +12,7 @@ export interface Mutation {
 const OUTBOUND = "src/patterns/outbound.ts"
 const INBOUND = "src/patterns/inbound.ts"
 const CONNECTION = "src/transport/connection.ts"
+const CALLERS_MEMORY = "src/transport/callers-memory.ts"
 const READER = "src/transport/socket-reader.ts"
 const WRITER = "src/transport/socket-writer.ts"
 const TURNS = "src/transport/read-turns.ts"
@@ -751,6 +752,14 @@ export const mutations: readonly Mutation[] = [
         to: "    return true\n",
       },
     ],
+  },
+  {
+    name: "what the system took of a large part is copied, too",
+    patches: [{ file: CALLERS_MEMORY, from: "rest.skip(taken ?? 0)", to: "" }],
+  },
+  {
+    name: "a copy of some of a large part is written again",
+    patches: [{ file: CALLERS_MEMORY, from: "this.skip(length)", to: "this.skip(length - 1)" }],
   },
   // -- CURVE -----------------------------------------------------------------------
   {

@@ -357,6 +357,20 @@ export class Handle {
     return false
   }
 
+  /** Writes what is accepted at once, as a system call does, and returns the number of bytes. */
+  writeNow(bytes: Uint8Array): number {
+    if (this.#writing) this.world.fail("nothing is written in between", this.label)
+    if (this.isReset) return 0
+    const to = this.out as Direction
+    const taken = to.ended ? bytes.length : to.take(bytes)
+    this.world.log(
+      15,
+      taken,
+      () => `${this.label} writes ${taken} of ${bytes.length} bytes at once`,
+    )
+    return taken
+  }
+
   /** Bytes of the write in progress that the system has not accepted. */
   get writeQueueSize(): number {
     return this.#writing?.bytes.length ?? 0

@@ -163,6 +163,10 @@ export interface Limits {
   largeBytes?: number
   /** Number of received parts that wait for the program, of a connection. A socket may have twice as many. */
   parts?: number
+  /** Bytes of such parts that are copied at a time. */
+  copiedBytes?: number
+  /** Whether the system also takes such parts without a copy, as it does by a file descriptor. */
+  takesNow?: boolean
   /** Bytes that are encrypted at once. */
   cipherBytes?: number
 }
@@ -450,6 +454,7 @@ export function makeScenario(seed: number): Scenario {
     !breaks && random.chance(0.15) ? hostile(random, binding, curve && encrypted) : []
   floodOtherwise(new Random(seed, 43), attackers, sockets)
   const counting = new Random(seed, 53)
+  const referred = new Random(seed, 67)
   const beats = sockets.some(({ options }) => options.heartbeatInterval !== undefined)
   return {
     seed,
@@ -467,6 +472,8 @@ export function makeScenario(seed: number): Scenario {
       roomBytes: random.pick([262_144, 262_144, 100, 3000]),
       largeBytes: new Random(seed, 31).pick([32_768, 10_000, 1000, 20]),
       ...(counting.chance(0.2) && { parts: counting.pick([1, 3, 10, 40]) }),
+      copiedBytes: referred.pick([65_536, 3000, 200]),
+      takesNow: referred.chance(0.7),
       ...(curve && { cipherBytes: encrypted.pick([65_536, 400, 100]) }),
       ...(breaks && { operations: apart.pick([1, 5]), sliceBytes: 524_288, roomBytes: 3000 }),
     },

@@ -17,4 +17,6 @@ export const LANDING_MIN_BYTES: number = limits.largeBytes ?? usual.LANDING_MIN_
 export const LANDING_BODY_BYTES: number = 2 * LANDING_MIN_BYTES
 export const EXTRACTED_MIN_BYTES: number = limits.largeBytes ?? usual.EXTRACTED_MIN_BYTES
 export const REFERRED_MIN_BYTES: number = limits.largeBytes ?? usual.REFERRED_MIN_BYTES
+export const COPIED_BYTES: number = limits.copiedBytes ?? usual.COPIED_BYTES
+export const ALL_COPIED_BYTES: number = limits.copiedBytes ?? usual.ALL_COPIED_BYTES
 export const CIPHER_BYTES: number = limits.cipherBytes ?? usual.CIPHER_BYTES
