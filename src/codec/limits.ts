@@ -60,7 +60,7 @@ export const AHEAD_FRAMES_MAX = 16_384
 export const REFERRED_MIN_BYTES: number = 64 * 1024
 /** Bytes of such parts that are copied at a time while the network is full. */
 export const COPIED_BYTES: number = 64 * 1024
-/** The same where all bytes have to be copied: without a descriptor of the socket, as in Windows. */
+/** The same where all has to be copied: in Windows and Deno, where sockets have no descriptor. */
 export const ALL_COPIED_BYTES: number = 256 * 1024
 
 // -- Both --------------------------------------------------------------------------

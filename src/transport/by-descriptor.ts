@@ -1,4 +1,4 @@
-/** Writes to a socket by its file descriptor, without libuv. Windows has none for sockets. */
+/** Writes to a socket by its file descriptor, without libuv. In Windows and Deno they have none. */
 import { writevSync } from "node:fs"
 import type { Socket } from "node:net"
 
