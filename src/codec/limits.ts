@@ -40,16 +40,11 @@ export const EXTRACTED_MIN_BYTES: number = 64 * 1024
 
 /**
  * Maximum number of received parts that wait for the program, of a connection and of a socket. Each takes
- * some 200 bytes of memory, however short it is.
+ * some 200 bytes of memory, however short it is. Beyond those of the socket, one message more of each
+ * connection waits, in its frames.
  */
 export const CONNECTION_PARTS_MAX = 65_536
 export const SOCKET_PARTS_MAX: number = 1 << 20
-
-/**
- * Number of frames that a worker has read for its socket thread and that this has not: few take long to
- * read. While there are more, only connections that have been quiet are read.
- */
-export const AHEAD_FRAMES_MAX = 16_384
 
 // -- Sending -----------------------------------------------------------------------
 

@@ -3,6 +3,7 @@ import { Queue } from "../transport/queue.js"
 import type { PeerConnection } from "../transport/transport.js"
 import { counted } from "./high-water-mark.js"
 import type { Message } from "./message.js"
+import { PackedMessage, type QueuedMessage, unpacked } from "./packed-message.js"
 import { QueuedParts } from "./queued-parts.js"
 
 /** Memory of a received part besides its bytes: a Buffer, and its place in the message. */
@@ -13,7 +14,10 @@ export type InboundConnection = Pick<PeerConnection, "stop" | "resume" | "sharin
 
 /** What the simulator's rules look at. */
 export interface InboundInternals {
-  readonly messages: Queue<Message>
+  /** Number of queued messages. */
+  readonly length: number
+  /** Returns the queued messages after the first `count` ones. */
+  messagesAfter(count: number): Message[]
   /** Whether the connection has been told to stop reading until there is room. */
   readonly isStopped: boolean
   readonly highWaterMark: number
@@ -26,7 +30,7 @@ export interface InboundInternals {
  * when the queue is full, and resumes it when the queue is half empty.
  */
 export class Inbound {
-  readonly #messages = new Queue<Message>()
+  readonly #messages = new Queue<QueuedMessage>()
   /** The parts of all queues of the socket. */
   readonly #queued: QueuedParts
   /** Parts of the queued messages, and their bytes. */
@@ -76,24 +80,13 @@ export class Inbound {
 
   attach(connection: InboundConnection): void {
     this.#connection = connection
+    this.#queued.attached()
     this.#setMarks()
-    if (this.#queued.isFull && this.#highWaterMark > 0 && !this.#conflates) this.#waitForRoom()
-    else if (!this.checkRoom()) connection.stop()
-  }
-
-  /** Stops a new connection: others have filled the queues of the socket, and more would come after it. */
-  #waitForRoom(): void {
-    this.#isStopped = true
-    this.#queued.wait(this)
-    this.#connection?.stop()
-  }
-
-  roomAgain(): void {
-    if (this.#isStopped && this.#isLow) this.#resume()
+    if (!this.checkRoom()) connection.stop()
   }
 
   detach(): void {
-    this.#queued.forget(this)
+    if (this.#connection) this.#queued.detached()
     this.#connection = undefined
     this.#isStopped = false
   }
@@ -101,8 +94,10 @@ export class Inbound {
   /** Queues a message. Returns whether the reader must be told, because it found the queue empty. */
   push(message: Message): boolean {
     if (this.#conflates) this.clear()
+    // Each of very many connections may add one message to a full socket.
+    const isPacked = this.#queued.isFull && message.length > 1
+    this.#messages.push(isPacked ? new PackedMessage(message) : message)
     this.#queued.added(message.length)
-    this.#messages.push(message)
     this.#parts += message.length
     this.#bytes += bytesOf(message)
     const wasActive = this.#isActive
@@ -124,11 +119,12 @@ export class Inbound {
   }
 
   read(): Message | undefined {
-    const message = this.#messages.shift()
-    if (message === undefined) {
+    const queued = this.#messages.shift()
+    if (queued === undefined) {
       this.#isActive = false
       return undefined
     }
+    const message = unpacked(queued)
     this.#read++
     this.#parts -= message.length
     this.#bytes -= bytesOf(message)
@@ -136,6 +132,13 @@ export class Inbound {
     this.#connection?.sharing?.messageConsumed()
     if (this.#isStopped && this.#isLow) this.#resume()
     return message
+  }
+
+  /** Takes all messages out of the queue, to be kept elsewhere until the program receives them. */
+  takeAll(): QueuedMessage[] {
+    const messages = [...this.#messages]
+    this.clear()
+    return messages
   }
 
   clear(): void {
@@ -170,7 +173,8 @@ export class Inbound {
     if (this.#bytes >= this.#maxBytes) return true
     const max = this.#highWaterMark
     if (max <= 0) return false
-    if (this.#parts >= CONNECTION_PARTS_MAX || this.#queued.isFull) return true
+    if (this.#parts >= CONNECTION_PARTS_MAX) return true
+    if (!this.isEmpty && this.#queued.isFullFor(this.#parts)) return true
     const isAtMark = counted(max, this.#messages.length, this.#read) >= max
     return isAtMark && this.#memory >= this.#readAheadBytes
   }
@@ -181,7 +185,7 @@ export class Inbound {
     const max = this.#highWaterMark
     if (max <= 0) return true
     if (this.isEmpty) return true
-    if (this.#parts > CONNECTION_PARTS_MAX / 2 || this.#queued.isFull) return false
+    if (this.#parts > CONNECTION_PARTS_MAX / 2 || this.#queued.isFullFor(this.#parts)) return false
     return this.#messages.length <= max / 2 || this.#memory <= this.#readAheadBytes / 2
   }
 
@@ -192,7 +196,8 @@ export class Inbound {
 
   get internals(): InboundInternals {
     return {
-      messages: this.#messages,
+      length: this.#messages.length,
+      messagesAfter: (count) => [...this.#messages].slice(count).map(unpacked),
       isStopped: this.#isStopped,
       highWaterMark: this.#highWaterMark,
       readAheadBytes: this.#readAheadBytes,

@@ -9,6 +9,7 @@ import type {
 import { Inbound, type InboundConnection, type InboundInternals } from "./inbound.js"
 import type { Message } from "./message.js"
 import { Outbound, type OutboundConnection, type OutboundInternals } from "./outbound.js"
+import type { QueuedMessage } from "./packed-message.js"
 import type { QueuedParts } from "./queued-parts.js"
 
 /** The members of a connection that a pipe and its queues use. */
@@ -318,6 +319,11 @@ export class Pipe extends Outbound implements MessageSink {
     const message = this.#inbound.read()
     if (message === undefined) this.#foundEmpty()
     return message
+  }
+
+  /** Takes all received messages, to be kept elsewhere. */
+  takeAll(): QueuedMessage[] {
+    return this.#inbound.takeAll()
   }
 
   /**

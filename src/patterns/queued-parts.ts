@@ -1,10 +1,7 @@
 import { SOCKET_PARTS_MAX } from "../codec/limits.js"
 
-/** A queue of received messages whose connection waits until the socket has room. */
-interface WaitingQueue {
-  /** Lets the connection read. */
-  roomAgain(): void
-}
+/** The last part of the limit is kept for connections that have few parts in their queues. */
+const SHARED_MAX = SOCKET_PARTS_MAX * (3 / 4)
 
 /**
  * The parts of received messages in all queues of a socket. Each takes memory, however short it is, and
@@ -12,8 +9,7 @@ interface WaitingQueue {
  */
 export class QueuedParts {
   #parts = 0
-  /** Queues of new connections, in the order in which they came. */
-  readonly #waiting = new Set<WaitingQueue>()
+  #connections = 0
 
   added(parts: number): void {
     this.#parts += parts
@@ -21,25 +17,27 @@ export class QueuedParts {
 
   removed(parts: number): void {
     this.#parts -= parts
-    if (this.#waiting.size === 0) return
-    for (const queue of this.#waiting) {
-      if (this.isFull) return
-      this.#waiting.delete(queue)
-      queue.roomAgain()
-    }
   }
 
-  /** Whether new connections wait, and others stop that have a message in their queues. */
+  attached(): void {
+    this.#connections++
+  }
+
+  detached(): void {
+    this.#connections--
+  }
+
+  /** Whether there are as many parts as a socket may have. */
   get isFull(): boolean {
     return this.#parts >= SOCKET_PARTS_MAX
   }
 
-  /** Tells a queue once there is room. */
-  wait(queue: WaitingQueue): void {
-    this.#waiting.add(queue)
-  }
-
-  forget(queue: WaitingQueue): void {
-    this.#waiting.delete(queue)
+  /**
+   * Returns whether a queue that has this many parts may get no more. While three quarters of the limit
+   * are used, each connection may have its share of the rest.
+   */
+  isFullFor(parts: number): boolean {
+    if (this.#parts < SHARED_MAX) return false
+    return this.isFull || parts * this.#connections >= SOCKET_PARTS_MAX - SHARED_MAX
   }
 }

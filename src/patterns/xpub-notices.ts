@@ -1,7 +1,9 @@
 import { Queue } from "../transport/queue.js"
 import { type Link, LinkedList } from "./linked-list.js"
 import type { Message } from "./message.js"
+import { type QueuedMessage, unpacked } from "./packed-message.js"
 import type { Pipe } from "./pipe.js"
+import type { QueuedParts } from "./queued-parts.js"
 
 /**
  * Limits on queued notices and on the bytes of their topics. Beyond them the queue is long: a cancellation
@@ -29,10 +31,13 @@ export interface Notice {
 export class PipeMessages {
   #pipe: Pipe | undefined
   /** The messages of a pipe that has ended. */
-  readonly #rest = new Queue<Message>()
+  readonly #rest = new Queue<QueuedMessage>()
+  /** Counts the parts of those as well. */
+  readonly #queued: QueuedParts
 
-  constructor(pipe: Pipe) {
+  constructor(pipe: Pipe, queued: QueuedParts) {
     this.#pipe = pipe
+    this.#queued = queued
   }
 
   /** Returns whether there is a message. There is none if the pipe was dropped with its messages. */
@@ -41,7 +46,11 @@ export class PipeMessages {
   }
 
   read(): Message {
-    if (!this.#pipe) return this.#rest.shift() as Message
+    if (!this.#pipe) {
+      const message = this.#rest.shift() as QueuedMessage
+      this.#queued.removed(message.length)
+      return unpacked(message)
+    }
     const message = this.#pipe.read() as Message
     this.#pipe.checkRead() // so that the pipe reports the next message
     return message
@@ -51,7 +60,10 @@ export class PipeMessages {
   takeOut(): void {
     const pipe = this.#pipe
     this.#pipe = undefined
-    for (let message = pipe?.read(); message; message = pipe?.read()) this.#rest.push(message)
+    for (const message of pipe?.takeAll() ?? []) {
+      this.#queued.added(message.length)
+      this.#rest.push(message)
+    }
   }
 }
 
@@ -68,6 +80,7 @@ export type Entry = Notice | PipeMessages
  */
 export class Notices {
   readonly #queue = new LinkedList<Entry>()
+  readonly #queued: QueuedParts
   #length = 0
   #topicBytes = 0
   readonly #messages = new WeakMap<Pipe, PipeMessages>()
@@ -76,6 +89,11 @@ export class Notices {
    * set; undefined while it is not long.
    */
   #subscriptions: Map<Pipe | undefined, Map<string, Link<Entry>>> | undefined
+
+  /** @param queued counts the parts of messages. */
+  constructor(queued: QueuedParts) {
+    this.#queued = queued
+  }
 
   first(): Entry | undefined {
     return this.#queue.first?.item
@@ -116,7 +134,7 @@ export class Notices {
   pushMessageOf(pipe: Pipe): void {
     let messages = this.#messages.get(pipe)
     if (!messages) {
-      messages = new PipeMessages(pipe)
+      messages = new PipeMessages(pipe, this.#queued)
       this.#messages.set(pipe, messages)
     }
     this.#queue.push(messages)

@@ -21,7 +21,7 @@ export class XPub extends SocketType {
   readonly #topics = new MultiTopics<Pipe>()
   /** Topics that peers asked for. With `manual`, the program decides which of them take effect. */
   readonly #wanted = new MultiTopics<Pipe>()
-  #waiting = new Notices()
+  #waiting = new Notices(this.queued)
   /** The message received last, if parts follow the notice; the index of the first of these. */
   #rest: Message = []
   #restAt = 0
@@ -157,7 +157,7 @@ export class XPub extends SocketType {
   /** Drops all notices, in case something still refers to the socket. */
   override close(): void {
     this.#isClosed = true
-    this.#waiting = new Notices()
+    this.#waiting = new Notices(this.queued)
     this.#rest = []
   }
 

@@ -23,8 +23,11 @@ import type { PlainError } from "./plain-error.js"
 
 /** Maximum bytes received over a connection that are posted but not yet read by the application. */
 export const RECEIVE_WINDOW_BYTES: number = 4 << 20
-/** Bytes that each frame counts in addition to its own: a few bytes can be very many frames to read. */
-export const FRAME_WINDOW_BYTES = 128
+/**
+ * Bytes that each frame counts in addition to its own: a few bytes can be very many frames, which take
+ * long to read. With 512, a connection is up to 8,192 frames ahead of the program.
+ */
+export const FRAME_WINDOW_BYTES = 512
 
 // -- To the worker -------------------------------------------------------------------
 
@@ -39,8 +42,6 @@ export const toWorker = {
   GRANT: 1,
   /** slab, runs: the number of its runs that have been read. */
   FREE: 2,
-  /** frames: the number of frames that have been read since this was last told. */
-  READ: 4,
   /** slot, index of the cell, slab, start, number of connections, connections: see OpenBatch. */
   BATCH: 3,
 } as const
@@ -52,7 +53,6 @@ export interface WorkerOperations {
   write(connection: number, slab: number, start: number, length: number, number: number): void
   grant(connection: number, messages: number, bytes: number): void
   free(slab: number, runs: number): void
-  read(frames: number): void
   batch(slot: number, at: number, slab: number, start: number, connections: number[]): void
   carryOut(request: Request): void
 }
@@ -67,7 +67,6 @@ export function readToWorker(message: MessageToWorker, worker: WorkerOperations)
     else if (item === toWorker.WRITE) worker.write(next(), next(), next(), next(), next())
     else if (item === toWorker.GRANT) worker.grant(next(), next(), next())
     else if (item === toWorker.FREE) worker.free(next(), next())
-    else if (item === toWorker.READ) worker.read(next())
     else worker.batch(next(), next(), next(), next(), Array.from({ length: next() }, next))
   }
 }
@@ -123,7 +122,7 @@ export interface EndpointSpec {
 
 /** Operations for the socket thread. */
 export const fromWorker = {
-  /** connection, slab, start, length, frames: a run of received frames, to be freed with FREE. */
+  /** connection, slab, start, length: a run of received frames, to be freed with FREE. */
   FRAMES: 0,
   /** connection: the wanted number of writes has been flushed. */
   FLUSHED: 1,
@@ -143,7 +142,7 @@ export interface EventNotice {
 
 /** The socket thread's side of the operations. */
 export interface SocketOperations {
-  frames(connection: number, slab: number, start: number, length: number, frames: number): void
+  frames(connection: number, slab: number, start: number, length: number): void
   flushed(connection: number): void
   body(connection: number, flags: number, memory: ArrayBuffer): void
   polled(): void
@@ -164,7 +163,7 @@ export function readFromWorker(
   const item = message[at++] as number | SlabNotice | EventNotice
   try {
     if (typeof item === "object") sockets.notice(item)
-    else if (item === fromWorker.FRAMES) sockets.frames(next(), next(), next(), next(), next())
+    else if (item === fromWorker.FRAMES) sockets.frames(next(), next(), next(), next())
     else if (item === fromWorker.FLUSHED) sockets.flushed(next())
     else if (item === fromWorker.POLLED) sockets.polled()
     else sockets.body(next(), next(), message[at++] as ArrayBuffer)

@@ -313,6 +313,11 @@ export class RemoteConnection implements PeerConnection, Sharing, ReadConnection
     this.#reader.finish(finished)
   }
 
+  /** Whether the connection has ended, although messages that it received may wait for room. */
+  get isClosing(): boolean {
+    return this.#closed
+  }
+
   /** All handlers have been notified of the end. */
   closed(): void {
     this.sink = undefined

@@ -186,6 +186,7 @@ abstract class RemoteEndpoint implements ThreadUser {
 
   threadDied(error: Error): void {
     for (const connection of this.live.values()) {
+      if (connection.isClosing) continue // its end has been told, and waits for room
       const stage = connection.scheme ? "traffic" : "handshaking"
       try {
         this.#over(connection, { error, stage, final: false, counts: connection.counts }, false)

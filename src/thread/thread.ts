@@ -2,7 +2,6 @@ import { type Transferable, Worker, type WorkerOptions } from "node:worker_threa
 import code from "thread-worker"
 import type { Chunk } from "../codec/chunk.js"
 import { threadError } from "../codec/errors.js"
-import { AHEAD_FRAMES_MAX } from "../codec/limits.js"
 import { embeddedModule } from "../codec/module.js"
 import { clockMs, nextTick, setTimeout } from "../codec/runtime.js"
 import type { Slab } from "../codec/slabs.js"
@@ -39,9 +38,8 @@ import { AnnouncedSlabs, SeenSlabs } from "./shared-slabs.js"
 
 /** Bytes of writes at which they are posted before the program's current burst ends. */
 const POST_BYTES = 64 * 1024
-/** Bytes and frames read at which slabs are released even if nothing else is being posted. */
+/** Bytes read at which slabs are released even if nothing else is being posted. */
 const FREE_BYTES = 128 * 1024
-const FREE_FRAMES = AHEAD_FRAMES_MAX / 4
 /** Milliseconds after which the memory of flushed writes is released, unless that happens earlier. */
 const HOLD_MS = 100
 
@@ -80,7 +78,6 @@ export class Thread implements SocketOperations, OtherThread, Readable {
   readonly #slabs = new SeenSlabs()
   readonly #runsRead = new Map<number, number>()
   #readBytes = 0
-  #readFrames = 0
 
   /** Messages of the worker that are not read yet, and the position in the first of them. */
   readonly #unread = new Queue<MessageFromWorker>()
@@ -249,8 +246,6 @@ export class Thread implements SocketOperations, OtherThread, Readable {
     for (const [slab, runs] of this.#runsRead) this.#outbox.push(toWorker.FREE, slab, runs)
     this.#runsRead.clear()
     this.#readBytes = 0
-    if (this.#readFrames > 0) this.#outbox.push(toWorker.READ, this.#readFrames)
-    this.#readFrames = 0
     const outbox = this.#outbox
     const transfer = this.#transfer
     this.#outbox = []
@@ -286,7 +281,7 @@ export class Thread implements SocketOperations, OtherThread, Readable {
     do this.#readNext()
     while (this.#hasUnread && clockMs() < endMs)
     this.#isReading = false
-    if (this.#readBytes >= FREE_BYTES || this.#readFrames >= FREE_FRAMES) this.#post()
+    if (this.#readBytes >= FREE_BYTES) this.#post()
     this.#isInLine = this.#hasUnread
     return this.#isInLine
   }
@@ -315,19 +310,17 @@ export class Thread implements SocketOperations, OtherThread, Readable {
     while (this.#unread.length > 0) this.#readNext()
   }
 
-  frames(connection: number, slab: number, start: number, length: number, frames: number): void {
+  frames(connection: number, slab: number, start: number, length: number): void {
     try {
       this.#connections.get(connection)?.receivedFrames(this.#slabs.bytes(slab, start, length))
     } finally {
       // Count the run only now: a post in the meantime would release memory that is still being read.
       this.#runsRead.set(slab, (this.#runsRead.get(slab) ?? 0) + 1)
       this.#readBytes += length
-      this.#readFrames += frames
     }
   }
 
   body(connection: number, flags: number, memory: ArrayBuffer): void {
-    this.#readFrames++
     this.#connections.get(connection)?.receivedBody(flags, Buffer.from(memory))
   }
 

@@ -1,8 +1,7 @@
 import { copyShared } from "../codec/copy-shared.js"
-import { AHEAD_FRAMES_MAX, FRAMES_MAX } from "../codec/limits.js"
+import { FRAMES_MAX } from "../codec/limits.js"
 import { setImmediate } from "../codec/runtime.js"
 import { SLAB_BYTES, type Slab } from "../codec/slabs.js"
-import { holdReading } from "../transport/read-turns.js"
 import { fromWorker, type MessageFromWorker, type PostedEvent } from "./protocol.js"
 import { AnnouncedSlabs, SharedSlabs } from "./shared-slabs.js"
 
@@ -16,11 +15,10 @@ export class WorkerOutbox {
   #message: MessageFromWorker = []
   #transfer: ArrayBuffer[] = []
   #posting = false
-  /** The index of the latest run of frames, which may still grow, and the end of the run in the slab. */
+  /** The index of the latest run of frames, which may still grow, its frames, and its end in the slab. */
   #latest = 0
+  #latestFrames = 0
   #end = NONE
-  /** Number of frames that were added and that the socket thread has not read. */
-  #ahead = 0
 
   constructor(send: (message: MessageFromWorker, transfer: ArrayBuffer[]) => void) {
     this.#send = send
@@ -46,28 +44,16 @@ export class WorkerOutbox {
   body(connection: number, flags: number, body: Buffer): void {
     const memory = body.buffer as ArrayBuffer
     this.#transfer.push(memory)
-    this.#count(1)
     this.#add(fromWorker.BODY, connection, flags, memory)
   }
 
   /** Adds a piece of the frames received over a connection, in which `frames` frames begin. */
   frames(connection: number, bytes: Uint8Array, frames: number): void {
-    this.#count(frames)
     let left = frames
     for (let at = 0; at < bytes.length; at += SLAB_BYTES) {
       this.#run(connection, bytes.subarray(at, at + SLAB_BYTES), left)
       left = 0
     }
-  }
-
-  #count(frames: number): void {
-    this.#ahead += frames
-    holdReading(this.#ahead > AHEAD_FRAMES_MAX)
-  }
-
-  /** The socket thread has read so many frames. */
-  read(frames: number): void {
-    this.#count(-frames)
   }
 
   #run(connection: number, bytes: Uint8Array, frames: number): void {
@@ -81,12 +67,13 @@ export class WorkerOutbox {
     const joins =
       this.#end === start && message[latest + 1] === connection && message[latest + 2] === number
     // The socket thread looks at the time after each run.
-    if (joins && (message[latest + 5] as number) < FRAMES_MAX) {
+    if (joins && this.#latestFrames < FRAMES_MAX) {
       message[latest + 4] = (message[latest + 4] as number) + bytes.length
-      message[latest + 5] = (message[latest + 5] as number) + frames
+      this.#latestFrames += frames
     } else {
       this.#latest = message.length
-      message.push(fromWorker.FRAMES, connection, number, start, bytes.length, frames)
+      this.#latestFrames = frames
+      message.push(fromWorker.FRAMES, connection, number, start, bytes.length)
       slab.live++
       this.#postSoon()
     }

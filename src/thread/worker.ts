@@ -46,9 +46,6 @@ const operations: WorkerOperations = {
   free(slab, runs) {
     outbox.free(slab, runs)
   },
-  read(frames) {
-    outbox.read(frames)
-  },
   batch(slot, at, slab, start, connections) {
     const memory = slabs.bytes(slab, start)
     batches.set(slot, new SeenBatch(cells, at, memory, connections))

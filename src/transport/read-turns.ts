@@ -24,8 +24,6 @@ let aheadMs = 0
 let passes = 0
 let isReading = false
 let isScheduled = false
-/** Whether only quiet connections may decode, because what the others sent waits elsewhere. */
-let isHeld = false
 /** The event loop's total idle time when it was last read, in milliseconds. */
 let idleMs = 0
 /** A port whose messages wake this thread's event loop. */
@@ -41,7 +39,7 @@ export function isIdle(): boolean {
  * been quiet, and none in line used less. None may while another one decodes.
  */
 export function mayReadNow(readable: Readable): boolean {
-  if (isIdle() && !isHeld && !readable.isBehind) return true
+  if (isIdle() && !readable.isBehind) return true
   return !isReading && line.goesFirst(readable) && aheadMs < TURN_MAX_MS
 }
 
@@ -61,18 +59,6 @@ export function readNow(readable: Readable): void {
 export function readSoon(readable: Readable): void {
   line.join(readable)
   if (!isReading) schedule()
-}
-
-/** Lets only quiet connections decode from now on, or all again. */
-export function holdReading(isFull: boolean): void {
-  if (isHeld === isFull) return
-  isHeld = isFull
-  if (!isHeld && !isReading) schedule()
-}
-
-/** Returns whether only quiet connections may decode, and only a little. */
-export function isReadingHeld(): boolean {
-  return isHeld
 }
 
 /** Returns the end of the line, for `isServed`. */
@@ -118,7 +104,7 @@ function hasIdled(): boolean {
 /** Schedules the next slice, after a turn of the event loop if the time of this one is used up. */
 function schedule(): void {
   if (isScheduled) return
-  if (spentMs >= TURN_MAX_MS || (line.length === 0 && line.holds && !isHeld)) {
+  if (spentMs >= TURN_MAX_MS || (line.length === 0 && line.holds)) {
     isScheduled = true
     beginTurnLater()
   } else if (line.length > 0) {
@@ -151,10 +137,8 @@ function beginTurnLater(): void {
 function beginTurn(): void {
   spentMs = 0
   aheadMs = 0
-  if (!isHeld) {
-    if (line.holds) passes++
-    line.release()
-  }
+  if (line.holds) passes++
+  line.release()
   readNext()
 }
 
@@ -163,8 +147,8 @@ function readNext(): void {
   try {
     for (let next = line.take(); next; next = line.take()) {
       const { readable, startMs } = next
-      if ((isHeld || readable.isBehind) && !next.isQuiet) {
-        if (isHeld || passes < PASSES_MAX) {
+      if (readable.isBehind && !next.isQuiet) {
+        if (passes < PASSES_MAX) {
           line.hold(next)
           continue
         }

@@ -10,7 +10,7 @@ import type { Session } from "../zmtp/session.js"
 import { bufferOf, HANDSHAKE_READ_BYTES } from "./channel.js"
 import type { Violation } from "./connection-cipher.js"
 import type { Readable } from "./read-order.js"
-import { isReadingHeld, mayReadNow, readNow, readSoon, TURN_MAX_MS } from "./read-turns.js"
+import { mayReadNow, readNow, readSoon, TURN_MAX_MS } from "./read-turns.js"
 import type { ConnectionOptions, DirectionCounts } from "./transport.js"
 
 /**
@@ -284,8 +284,7 @@ export class SocketReader implements Readable, TranscoderSink {
 
   /** Returns whether the slice is over, so that other connections, timers and I/O get their turn. */
   #isOver(): boolean {
-    this.#isCutShort ||=
-      this.#sliceBytes >= SLICE_BYTES || clockMs() >= this.#sliceEndMs || isReadingHeld()
+    this.#isCutShort ||= this.#sliceBytes >= SLICE_BYTES || clockMs() >= this.#sliceEndMs
     return this.#isCutShort
   }
 

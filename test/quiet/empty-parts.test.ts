@@ -1,6 +1,6 @@
 /** Strangers who send arenas of empty parts: some 40 bytes on the wire are a message of over a thousand parts. */
-import { describe, test } from "vitest"
-import { Request } from "zeromq-lz4"
+import { describe, expect, test } from "vitest"
+import { Pull, Push, Request, Subscriber, XPublisher } from "zeromq-lz4"
 import { expectAtMost } from "../support/measured.js"
 import { rawZmtpPeer } from "../support/raw-peer.js"
 import { Script } from "../support/running-script.js"
@@ -74,4 +74,78 @@ describe.each([
     expectAtMost(LATE_MAX, "a timer late", now.latest, "ms")
     expectAtMost(GROWTH_MAX, "growth of memory", (most - before.rss) / MIB, "MiB")
   })
+})
+
+describe.each([{ thread: false }, { thread: true }])("at a full socket, with %o", (options) => {
+  const fillers = 20
+  const arenas = Buffer.concat(Array(ARENAS).fill(message(arenaOfEmptyParts(MOST_EMPTY_PARTS))))
+
+  const fill = async (endpoint: string, type: string) => {
+    await Promise.all(Array.from({ length: fillers }, () => rawZmtpPeer(endpoint, type, arenas)))
+    await sleep(1000)
+  }
+
+  test("an XPUB that does not receive serves new subscribers", async () => {
+    const xpub = use(new XPublisher())
+    await xpub.bind("lz4+tcp://127.0.0.1:*", options)
+    await fill(xpub.lastEndpoint as string, "SUB")
+    const late = use(new Subscriber({ receiveTimeout: 100 }))
+    late.connect(xpub.lastEndpoint as string)
+    late.subscribe("news")
+    await expect
+      .poll(async () => {
+        await xpub.send("news")
+        return late.receive().then(String, () => undefined)
+      })
+      .toBe("news")
+  })
+
+  test("the messages of a peer that comes and goes are received", async () => {
+    const pull = use(new Pull())
+    await pull.bind("lz4+tcp://127.0.0.1:*", options)
+    await fill(pull.lastEndpoint as string, "PUSH")
+    const honest = new Push()
+    honest.connect(pull.lastEndpoint as string)
+    for (let i = 0; i < 10; i++) await honest.send(`honest ${i}`)
+    await honest.lz4.flush()
+    honest.close()
+    await sleep(500)
+    const received: string[] = []
+    while (received.length < 10) {
+      const message = await pull.receive()
+      if (message.length === 1) received.push(String(message[0]))
+    }
+    expect(received).toEqual(Array.from({ length: 10 }, (_, i) => `honest ${i}`))
+  })
+})
+
+test("a thread answers heartbeats while the program computes, however much others have sent", async () => {
+  const victim = new Script(
+    `
+    const pull = new zmq.Pull()
+    await pull.bind("lz4+tcp://127.0.0.1:*", { thread: true })
+    console.log(pull.lastEndpoint)
+    for await (const [work] of pull) {
+      if (String(work) !== "compute") continue
+      console.log("begins")
+      for (const end = performance.now() + 8000; performance.now() < end; );
+      console.log("ends")
+      break
+    }`,
+    {},
+  )
+  const endpoint = await victim.line()
+  const honest = use(new Push({ heartbeatInterval: 200, heartbeatTimeout: 2000 }))
+  const ends: unknown[] = []
+  honest.lz4.on("disconnect", (end) => ends.push(end))
+  honest.connect(endpoint)
+  await honest.send("compute")
+  expect(await victim.line()).toBe("begins")
+  for (let i = 0; i < 40; i++) {
+    const push = use(new Push({ sendHighWaterMark: 0, linger: 0 }))
+    push.connect(endpoint)
+    for (let k = 0; k < 3000; k++) await push.send("x")
+  }
+  expect(await victim.line()).toBe("ends")
+  expect(ends).toEqual([])
 })

@@ -29,7 +29,7 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: TURNS,
-        from: "  if (isIdle() && !isHeld && !readable.isBehind) return true\n",
+        from: "  if (isIdle() && !readable.isBehind) return true\n",
         to: "  return true\n",
       },
       {
@@ -738,8 +738,8 @@ export const mutations: readonly Mutation[] = [
       },
       {
         file: TURNS,
-        from: "      if ((isHeld || readable.isBehind) && !next.isQuiet) {\n",
-        to: "      if (isHeld || readable.isBehind || line.holds) {\n",
+        from: "      if (readable.isBehind && !next.isQuiet) {\n",
+        to: "      if (readable.isBehind || line.holds) {\n",
       },
     ],
   },
@@ -905,28 +905,18 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: INBOUND,
-        from: "this.#parts >= CONNECTION_PARTS_MAX || this.#queued.isFull",
-        to: "this.#parts >= CONNECTION_PARTS_MAX",
-      },
-    ],
-  },
-  {
-    name: "a new connection that waits for room in a socket is not told",
-    patches: [
-      {
-        file: "src/patterns/queued-parts.ts",
-        from: "      queue.roomAgain()\n",
+        from: "    if (!this.isEmpty && this.#queued.isFullFor(this.#parts)) return true\n",
         to: "",
       },
     ],
   },
   {
-    name: "a connection of a thread is not read again once the socket thread has caught up",
+    name: "a packed message loses a part",
     patches: [
       {
-        file: "src/thread/worker-outbox.ts",
-        from: "    holdReading(this.#ahead > AHEAD_FRAMES_MAX)\n",
-        to: "    if (this.#ahead > AHEAD_FRAMES_MAX) holdReading(true)\n",
+        file: "src/patterns/packed-message.ts",
+        from: "    return message\n",
+        to: "    return message.slice(0, -1)\n",
       },
     ],
   },

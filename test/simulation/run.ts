@@ -214,7 +214,7 @@ function passed(processes: Run["processes"]): number {
   for (const { inside } of processes)
     for (const { pipes } of inside)
       for (const { internals } of pipes)
-        sum += internals.outbound.credit.sent + internals.inbound.messages.length
+        sum += internals.outbound.credit.sent + internals.inbound.length
   return sum
 }
 

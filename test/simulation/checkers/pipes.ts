@@ -263,12 +263,12 @@ export class Pipes implements Checker {
   #checkWakeUps(state: PipeState, reads: boolean): void {
     const { world, isCalm } = this.#run
     const { inbound, outbound, connection, isWritable } = state
-    const { waiting, isStopped, highWaterMark, queued } = inbound
+    const { waiting, isStopped, highWaterMark } = inbound
     const { chunks, batched, written, taken } = outbound
     const waits = (what: string) => world.fail("nobody waits while there is something to do", what)
     if (reads && waiting > 0) waits(`${waiting} messages wait, and all receive`)
     const low = this.#limitsBytes || this.#maxParts ? 0 : highWaterMark >> 1
-    if (isStopped && connection && waiting <= low && !queued.isFull)
+    if (isStopped && connection && waiting <= low)
       waits(`a connection stands still with ${waiting} of ${highWaterMark} messages`)
     if (!connection) return
     if (!connection.blocked && !outbound.conflates && isWritable && written !== taken)
@@ -288,12 +288,12 @@ export class Pipes implements Checker {
 /** Returns the state of a pipe. */
 function stateOf({ internals, conflates, connection }: ShownPipe): PipeState {
   const { inbound, outbound, isTerminated, isActive } = internals
-  const { messages, isStopped, highWaterMark, readAheadBytes, queued } = inbound
+  const { length, messagesAfter, isStopped, highWaterMark, readAheadBytes, queued } = inbound
   const { credit, pending, hasChanges, batched } = outbound
   return {
     inbound: {
-      waiting: messages.length,
-      waitingAfter: (count) => [...messages].slice(count),
+      waiting: length,
+      waitingAfter: messagesAfter,
       isStopped,
       highWaterMark,
       readAheadBytes,

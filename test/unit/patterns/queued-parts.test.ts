@@ -1,9 +1,11 @@
 /** The limit of received parts in all queues of a socket. */
-import { expect, test } from "vitest"
+import { describe, expect, test } from "vitest"
 import { CONNECTION_PARTS_MAX, SOCKET_PARTS_MAX } from "../../../src/codec/limits.js"
+import { PackedMessage } from "../../../src/patterns/packed-message.js"
 import { Pipe } from "../../../src/patterns/pipe.js"
 import { Pull } from "../../../src/patterns/pull.js"
-import { Bench, FakeConnection, noMarks, PlainSender } from "../../support/pipes.js"
+import { XPub } from "../../../src/patterns/xpub.js"
+import { Bench, burst, FakeConnection, noMarks, PlainSender } from "../../support/pipes.js"
 
 const QUEUES = SOCKET_PARTS_MAX / CONNECTION_PARTS_MAX
 const full = (): Buffer[] => Array(CONNECTION_PARTS_MAX).fill(Buffer.alloc(0))
@@ -61,39 +63,61 @@ test("a connection whose queue is empty again goes on, however full the others a
   expect([socket.receive(), connection.resumes]).toEqual([1, 1])
 })
 
-test("new connections wait until there is room, in the order in which they came", () => {
+test("a new connection is read as far as its first message, however full the socket is", () => {
   const socket = new Socket()
   socket.fill()
-  const waiting = [socket.connect(), socket.connect()] as const
-  const counts = () => waiting.map(({ connection }) => [connection.stops, connection.resumes])
-  expect(counts()).toEqual([
-    [1, 0],
-    [1, 0],
-  ])
-  waiting[0].connection.resume = () => {
-    waiting[0].connection.resumes++
-    // Its message takes the room.
-    waiting[0].pipe.message(full())
-  }
-  socket.receive()
-  expect(counts()).toEqual([
-    [1, 1],
-    [1, 0],
-  ])
-  socket.receive()
-  expect(counts()).toEqual([
-    [1, 1],
-    [1, 1],
-  ])
+  const { pipe, connection } = socket.connect()
+  expect(connection.stops).toBe(0)
+  expect(pipe.message(one())).toBe(false)
 })
 
-test("a connection that ends no longer waits, and what is dropped makes room", () => {
+test("a message beyond the limit of a socket waits in its frames, and is received as it was", () => {
+  const socket = new Socket()
+  socket.fill()
+  const [taken, read] = [socket.connect().pipe, socket.connect().pipe]
+  const sent = ["", "a", "b".repeat(300), "", "c".repeat(70_000)].map((text) => Buffer.from(text))
+  for (const pipe of [taken, read]) pipe.message(sent.map((part) => Buffer.from(part)))
+  expect(taken.takeAll()).toEqual([new PackedMessage(sent)])
+  expect(read.read()).toEqual(sent)
+})
+
+test("what is dropped makes room", () => {
   const socket = new Socket()
   const [first] = socket.fill()
-  const [gone, waiting] = [socket.connect(), socket.connect()]
-  gone.pipe.close()
+  const { pipe } = socket.connect()
   first?.pipe.finish(() => {}, false)
-  expect([gone.connection.resumes, waiting.connection.resumes]).toEqual([0, 1])
+  expect(pipe.message(one())).toBe(true)
+})
+
+describe("an XPUB whose program does not receive", () => {
+  const MARKS = { receiveHighWaterMark: 1000 }
+
+  test("reads the subscriptions of new peers, however full it is", async () => {
+    const bench = new Bench(XPub)
+    for (let i = 0; i < QUEUES; i++) bench.peer(MARKS).pipe.message(full())
+    const late = bench.peer(MARKS)
+    late.pipe.command("SUBSCRIBE", Buffer.from("topic"))
+    bench.send("topic")
+    await burst()
+    expect(late.connection.take()).toEqual(["topic"])
+  })
+
+  test("counts the messages of peers that have gone, until they are received", () => {
+    const bench = new Bench(XPub)
+    const isFull = () => bench.type.queued.isFull
+    for (let i = 0; i < QUEUES; i++) {
+      const { pipe } = bench.peer(MARKS)
+      pipe.message(full())
+      pipe.close()
+    }
+    expect(isFull()).toBe(true)
+    const { pipe } = bench.peer(MARKS)
+    const wantsMore = pipe.message([Buffer.from("a"), Buffer.from("b")])
+    pipe.close()
+    expect(wantsMore).toBe(false)
+    for (let i = 0; i < QUEUES; i++) expect(bench.type.receive()).toHaveLength(CONNECTION_PARTS_MAX)
+    expect([isFull(), bench.receive()]).toEqual([false, "a|b"])
+  })
 })
 
 test("a socket without a high-water mark has no limit of parts", () => {

@@ -12,7 +12,6 @@ export const ROOM_MIN_BYTES: number = Math.min(ROOM_MAX_BYTES, usual.ROOM_MIN_BY
 export const FRAMES_MAX: number = limits.operations
 export const CONNECTION_PARTS_MAX: number = limits.parts ?? usual.CONNECTION_PARTS_MAX
 export const SOCKET_PARTS_MAX: number = limits.parts ? 2 * limits.parts : usual.SOCKET_PARTS_MAX
-export const AHEAD_FRAMES_MAX: number = limits.parts ?? usual.AHEAD_FRAMES_MAX
 export const LANDING_MIN_BYTES: number = limits.largeBytes ?? usual.LANDING_MIN_BYTES
 export const LANDING_BODY_BYTES: number = 2 * LANDING_MIN_BYTES
 export const EXTRACTED_MIN_BYTES: number = limits.largeBytes ?? usual.EXTRACTED_MIN_BYTES
