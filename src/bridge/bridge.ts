@@ -83,8 +83,12 @@ export interface BridgeHandlers {
   joined(joined: Joined): void
   /** A side broke a rule. `side` is its address. Both connections will be ended. */
   failed(joined: Joined, side: string, error: Error): void
-  /** Both connections have ended; `error` is the cause, if there was one. */
-  ended(joined: Joined, error: Error | undefined): void
+  /**
+   * Both connections have ended; `error` is the cause, if there was one.
+   *
+   * @param isForRoom whether they ended to make room, which `full` has reported.
+   */
+  ended(joined: Joined, error: Error | undefined, isForRoom: boolean): void
   /** The connection of `from` was closed before another one was dialled for it: it is no peer's. */
   refused(from: string, error: Error): void
   /** The other endpoint could not be reached, so the connection of `from` was closed. */
@@ -206,7 +210,7 @@ export class Bridge {
         if (training !== this.#training) training?.close()
         this.#closed(incoming)
         this.#links.delete(incoming)
-        this.#handlers.ended(joined, error)
+        this.#handlers.ended(joined, error, link.isCrowdedOut)
         if (this.#links.size === 0) this.#drained?.()
       },
     })

@@ -74,6 +74,7 @@ export class Link implements ChannelHandlers, PumpHandlers {
   #lz4GreetingLeft = GREETING_BYTES
   #plainGreetingLeft = GREETING_BYTES
   /** The time limit of the handshake, until that is over. */
+  #isCrowdedOut = false
   #limit: Deadline | undefined
   #open = 2
 
@@ -243,8 +244,14 @@ export class Link implements ChannelHandlers, PumpHandlers {
     this.#handlers.failed(error, end)
   }
 
+  /** Whether the link ended to make room for a newer one. */
+  get isCrowdedOut(): boolean {
+    return this.#isCrowdedOut
+  }
+
   /** Ends a link whose handshake is not over, at once. */
   crowdedOut(): void {
+    this.#isCrowdedOut = true
     const what = "a newer connection took its place before its handshake was over"
     this.#end ??= { error: zmqError("ETIMEDOUT", undefined, what) }
     this.destroy()

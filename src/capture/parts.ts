@@ -14,7 +14,8 @@ export const eachPart = (message: Parts): Iterable<CapturePart> =>
   PackedMessage.of(message)?.each() ?? message.parts
 
 /** Returns the first part. */
-export const firstPart = (message: Parts): CapturePart => firstParts(message, 1)[0] as CapturePart
+export const firstPart = (message: Parts): CapturePart =>
+  PackedMessage.of(message)?.first ?? (message.parts[0] as CapturePart)
 
 /**
  * Returns parts for their forms, errors and values of `dictionary`, beginning with those of the first

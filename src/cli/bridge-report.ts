@@ -93,12 +93,12 @@ export class Report implements BridgeHandlers {
     this.#log.print("error", `${number}${what} by ${side}: ${why}`, fields)
   }
 
-  ended({ number, counts }: Joined, error: Error | undefined): void {
+  ended({ number, counts }: Joined, error: Error | undefined, isForRoom: boolean): void {
     this.#open--
-    this.#full = false
+    if (!isForRoom) this.#full = false
     this.#totals.end(number)
     const reason = error && !(error instanceof ProtocolError) ? error : undefined
-    if (reason && !this.#counted.has(reason)) this.#countError(reason)
+    if (reason && !isForRoom && !this.#counted.has(reason)) this.#countError(reason)
     const why = reason ? ` (${errorText(reason)})` : ""
     const { sent, received } = counts()
     const flows = `${trafficText("sent", sent)}; ${trafficText("received", received)}`

@@ -11,12 +11,13 @@ import { contentFields, partFields } from "../capture/json-rows.js"
 import { partCount, printedParts, variousParts } from "../capture/parts.js"
 import { printableJson, utf8 } from "../capture/printable.js"
 import { contentOf } from "../capture/streams/messages.js"
+import { visible } from "../capture/visible.js"
 import { parse } from "./args.js"
 import { base64 } from "./base64.js"
 import { readDictionary } from "./dictionary.js"
 import { InputError, UsageError } from "./errors.js"
 import { readStart } from "./input.js"
-import { count, moreText, printLines } from "./output.js"
+import { count, moreText, Output, OutputClosed } from "./output.js"
 import { cutTo } from "./terminal-text.js"
 
 export const usage = `usage: zeromq-lz4 decode [options] HEX
@@ -59,14 +60,18 @@ interface Row {
 export async function decode(args: string[]): Promise<void> {
   const { text, dictionary, json } = await readArgs(args)
   const bytes = bytesOf(text)
-  const lines: string[] = []
+  const output = new Output(process.stdout, () => {})
   let failure: string | undefined
-  for (const { words, fields, error } of rowsOf(bytes, dictionary)) {
-    if (json) lines.push(printableJson(fields))
-    else for (const line of words) lines.push(line)
-    failure ??= error
+  try {
+    for (const { words, fields, error } of rowsOf(bytes, dictionary)) {
+      for (const line of json ? [printableJson(fields)] : words)
+        await output.add(`${visible(line)}\n`)
+      failure ??= error
+    }
+    await output.flush()
+  } catch (error) {
+    if (!(error instanceof OutputClosed)) throw error
   }
-  await printLines(lines)
   if (failure !== undefined) throw new InputError(failure)
 }
 

@@ -45,7 +45,16 @@ export async function serveHttp(
   answer: (request: IncomingMessage, response: ServerResponse) => void,
 ): Promise<HttpServer> {
   const { createServer } = await import("node:http")
-  const server = createServer(LIMITS, answer)
+  const answering = new WeakSet<Socket>()
+  const server = createServer(LIMITS, (request, response) => {
+    const { socket } = request
+    // Nobody needs to send requests before the answer, and there may be very many in a few packets.
+    if (answering.has(socket)) socket.destroy()
+    if (socket.destroyed) return
+    answering.add(socket)
+    response.once("close", () => answering.delete(socket))
+    answer(request, response)
+  })
   server.setTimeout(IDLE_MS)
   keepPlaces(server, maxConnections)
   try {

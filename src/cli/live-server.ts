@@ -37,8 +37,9 @@ export async function serveLive(
 ): Promise<HttpServer> {
   const secret = randomBytes(SECRET_BYTES).toString("base64url")
   const address = { host: HOST, port, name: `${HOST}:${port}` }
+  const body = Buffer.from(page)
   const server = await serveHttp(address, MAX_CONNECTIONS, (request, response) => {
-    answer(request, response, secret, page, recording).catch(() => response.destroy())
+    answer(request, response, secret, body, recording).catch(() => response.destroy())
   })
   return { ...server, url: `${server.url}/${secret}/` }
 }
@@ -47,7 +48,7 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
   secret: string,
-  page: string,
+  page: Buffer,
   recording: LiveRecording,
 ): Promise<void> {
   const { method, url = "", headers } = request
@@ -59,14 +60,13 @@ async function answer(
   if (method !== "GET" && method !== "HEAD")
     return refuse(response, 405, "GET and HEAD are supported", { allow: "GET, HEAD" })
   if (file === "") {
-    const body = Buffer.from(page)
     const type = "text/html; charset=utf-8"
     response.writeHead(200, {
       ...HEADERS,
       "content-type": type,
-      "content-length": body.length,
+      "content-length": page.length,
     })
-    response.end(body)
+    response.end(page)
     return
   }
   const from = /^from=(\d{1,15})$/.exec(query)?.[1]

@@ -85,7 +85,10 @@ const PART_RULES: readonly [ProtocolErrorCode, (violation: RefusedPart) => strin
   ],
   ["ERR_LZ4_DICTIONARY_REPEATED", () => "is a second dictionary; one is allowed per connection"],
   ["ERR_LZ4_DICTIONARY_MULTIPART", () => "is a dictionary inside a multipart message"],
-  ["ERR_LZ4_ARENA", (o) => `is a malformed arena of ${o.wireBytes} bytes`],
+  [
+    "ERR_LZ4_ARENA",
+    (o) => `is a malformed arena of ${o.wireBytes} bytes, or has more parts than these allow`,
+  ],
 ]
 
 /** Returns the error for a part that the module refused with a negative status. */

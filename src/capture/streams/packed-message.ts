@@ -98,6 +98,14 @@ export class PackedMessage implements Packed {
     return joined
   }
 
+  /** Makes the first part. */
+  get first(): CapturePart {
+    const { frames, alike } = this.#of
+    const head = new FrameHead()
+    const start = head.read(frames, this.#place.start)
+    return { ...alike[0], plain: frames.subarray(start, start + head.bodyBytes) }
+  }
+
   /** Makes the parts one by one. */
   *each(): Generator<CapturePart, undefined> {
     const { frames, alike } = this.#of

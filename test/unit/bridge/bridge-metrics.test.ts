@@ -197,6 +197,33 @@ describe("--metrics", () => {
   })
 })
 
+test("a bridge whose connections make room for others says once that it is full, and counts no error", () => {
+  const lines: string[] = []
+  const log = vi.spyOn(console, "log").mockImplementation((line) => lines.push(line))
+  try {
+    const report = new Report({ to: "to", maxConnections: 1 }, new BridgeLog(false))
+    const counts = () => ({
+      sent: { ...none, dictionary: false },
+      received: { ...none, dictionary: false },
+    })
+    const isFull = () => lines.filter((line) => line.includes("--max-connections")).length
+    const end = (number: number, isForRoom: boolean) => {
+      const joined = { number, from: `${number}`, to: "to", counts }
+      report.joined(joined)
+      if (isForRoom) report.full(joined.from)
+      report.ended(joined, Object.assign(new Error("late"), { code: "ETIMEDOUT" }), isForRoom)
+    }
+    end(1, true)
+    end(2, true)
+    expect([isFull(), report.state.full, report.state.errors.size]).toEqual([1, 2, 0])
+    end(3, false)
+    end(4, true)
+    expect([isFull(), report.state.full, report.state.errors.size]).toEqual([2, 3, 1])
+  } finally {
+    log.mockRestore()
+  }
+})
+
 describe("advice about traffic that does not get smaller", () => {
   const MB = 1e6
   const settings = (options: Lz4Options) => checkLz4Options(options, -1)
@@ -243,7 +270,7 @@ describe("advice about traffic that does not get smaller", () => {
       expect(lines).toHaveLength(1)
       Object.assign(counts.sent, sent)
       vi.advanceTimersByTime(60_000)
-      report.ended(joined, undefined)
+      report.ended(joined, undefined, false)
       expect(lines.filter((line) => line.includes("messages do not get smaller"))).toHaveLength(1)
       expect(lines[1]).toContain("messages have 100 bytes on average")
       clearInterval(timer)

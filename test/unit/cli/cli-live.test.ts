@@ -183,23 +183,25 @@ test.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)(
   },
 )
 
-test("a reader that does not read holds up neither input nor other readers", async () => {
+test("readers that do not read hold up neither input nor other readers", async () => {
   const live = await RunningLive.start("-")
   const megabyte = Buffer.alloc(1 << 20, 7)
   await live.write(megabyte)
   await (await grown(live, megabyte.length)).body?.cancel()
   const { port, pathname } = new URL(live.url)
-  const slow = connect(Number(port), "127.0.0.1")
-  slow.pause()
+  const slow: Socket[] = []
   for (let i = 0; i < 64; i++) {
-    slow.write(`GET ${pathname}recording?from=0 HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n\r\n`)
+    const socket = connect(Number(port), "127.0.0.1").pause()
+    socket.on("error", () => {}) // the server ends first
+    socket.write(`GET ${pathname}recording?from=0 HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n\r\n`)
+    slow.push(socket)
     await live.write(megabyte)
   }
   const whole = await grown(live, 65 * megabyte.length)
   expect((await whole.arrayBuffer()).byteLength).toBe(65 * megabyte.length)
   live.process.kill("SIGINT")
   expect(await live.ended()).toEqual({ code: 0, signal: null })
-  slow.destroy()
+  for (const socket of slow) socket.destroy()
 })
 
 test("refuses what is not for it, and goes on", async () => {

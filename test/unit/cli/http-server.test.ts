@@ -90,3 +90,14 @@ test("as many as come at once are read before one of them has to go", async () =
   const asking = await Promise.all(Array.from({ length: 50 }, () => client(GET)))
   for (const one of asking) await isAnswered(one)
 })
+
+test("a connection that asks again before it was answered is closed", async () => {
+  const { waiting, client, isAnswered } = await started(2)
+  const pipelining = await client(GET.repeat(3000))
+  await eventually(() => pipelining.ended)
+  const impatient = await client(GET.replace("/", "/later"))
+  await eventually(() => waiting.length === 1)
+  impatient.socket.write(GET)
+  await eventually(() => impatient.ended)
+  await isAnswered(await client(GET))
+})

@@ -361,7 +361,7 @@ describe("the bridge", () => {
         for (const error of errors) {
           report.joined(joined)
           report.failed(joined, HOSTILE, error)
-          report.ended(joined, error)
+          report.ended(joined, error, false)
           report.unreachable(HOSTILE, error)
           report.full(HOSTILE)
         }
