@@ -82,6 +82,8 @@ const FLUSH_MS = 300
 const UNAWAITED_MAX = 500
 /** Milliseconds between the operations of a program that hurries. */
 const EAGER_MS = 5
+/** Milliseconds after which a program binds again when a thread has ended meanwhile. */
+const BIND_AGAIN_MS = 10
 
 /** ZMQ_SUBSCRIBE and its opposite, with which an XPUB with `manual` does what the last peer asked for. */
 const SUBSCRIBE = 6
@@ -313,12 +315,15 @@ export class Program {
   async #bindLater(index: number, options: object): Promise<void> {
     if (this.isClosed) return
     const address = `lz4+tcp://127.0.0.1:${portOf(this.spec.number, index)}`
-    this.#bound.push(address)
+    if (!this.#bound.includes(address)) this.#bound.push(address)
     try {
       await this.socket.bind(address, options)
     } catch (error) {
-      // The thread may end meanwhile.
+      // The thread may end meanwhile. Who connects dials as long as the run lasts, so bind again.
       this.#unless(["EBADF", "EBUSY", "ERR_LZ4_THREAD"], error)
+      if ((error as { code?: string }).code !== "ERR_LZ4_THREAD") return
+      await this.#sleep(BIND_AGAIN_MS)
+      await this.#bindLater(index, options)
     }
   }
 
