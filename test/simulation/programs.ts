@@ -315,16 +315,21 @@ export class Program {
   async #bindLater(index: number, options: object): Promise<void> {
     if (this.isClosed) return
     const address = `lz4+tcp://127.0.0.1:${portOf(this.spec.number, index)}`
-    if (!this.#bound.includes(address)) this.#bound.push(address)
+    this.#bound.push(address)
+    // An action that unbinds the address takes it, and whatever it binds afterwards.
+    while (this.#bound.includes(address) && !(await this.#tryToBind(address, options)))
+      await this.#sleep(BIND_AGAIN_MS)
+  }
+
+  /** Binds. Returns false if the thread has ended meanwhile: who connects dials until there is a listener. */
+  async #tryToBind(address: string, options: object): Promise<boolean> {
     try {
       await this.socket.bind(address, options)
     } catch (error) {
-      // The thread may end meanwhile. Who connects dials as long as the run lasts, so bind again.
       this.#unless(["EBADF", "EBUSY", "ERR_LZ4_THREAD"], error)
-      if ((error as { code?: string }).code !== "ERR_LZ4_THREAD") return
-      await this.#sleep(BIND_AGAIN_MS)
-      await this.#bindLater(index, options)
+      return (error as { code?: string }).code !== "ERR_LZ4_THREAD"
     }
+    return true
   }
 
   /** Ignores errors that a program may see. Any other error is a fault. */
