@@ -38,7 +38,7 @@ const asInTheBuild = {
 
 // Unit tests replace the clock of what they test, and say when the event loop polls.
 const standIns: Readonly<Record<string, string>> = {
-  "/src/codec/runtime.ts": "fakeable-runtime",
+  "/src/base/runtime.ts": "fakeable-runtime",
   "/src/transport/last-poll.ts": "polled",
 }
 

@@ -3,7 +3,7 @@
 /** Options of esbuild: code that says `Symbol.dispose` works where there is none. */
 export const withDispose = {
   define: { "Symbol.dispose": "disposeSymbol" },
-  inject: ["src/codec/dispose-symbol.ts"],
+  inject: ["src/base/dispose-symbol.ts"],
 }
 
 /** Built-ins that Node 20.0, contexts of node:vm in it, or Safari 16 lack. */

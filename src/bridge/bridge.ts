@@ -1,8 +1,8 @@
 import { createServer, type Server, type Socket } from "node:net"
+import { clearTimeout, setTimeout } from "../base/runtime.js"
 import type { Instance } from "../codec/instance.js"
 import { loadInstanceSync } from "../codec/module.js"
 import type { Settings } from "../codec/options.js"
-import { clearTimeout, setTimeout } from "../codec/runtime.js"
 import {
   formatEndpoint,
   isLz4,

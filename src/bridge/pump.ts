@@ -1,6 +1,6 @@
 import type { Socket } from "node:net"
+import { clockMs } from "../base/runtime.js"
 import type { ProtocolError } from "../codec/errors.js"
-import { clockMs } from "../codec/runtime.js"
 import type { Traffic } from "../codec/traffic.js"
 import type { Transcoder, TranscoderSink } from "../codec/transcoder.js"
 import { EffortMeter } from "../transport/effort-meter.js"

@@ -1,4 +1,4 @@
-import { TextDecoder } from "../codec/text.js"
+import { TextDecoder } from "../base/text.js"
 import { replaceInvisible } from "./visible.js"
 
 /** Returns JSON in one line that parses to the same value, with nothing that affects a terminal. */

@@ -1,8 +1,9 @@
 /** Encodes messages of a recording again, to see what would make them smaller. */
+
+import { clockMs, setTimeout } from "../base/runtime.js"
 import { Codec } from "../codec/codec.js"
 import { framesLength } from "../codec/frames.js"
 import { type CodecOptions, MIN_COMPRESS_BYTES_WITH_DICTIONARY } from "../codec/options.js"
-import { clockMs, setTimeout } from "../codec/runtime.js"
 import { trainDictionary } from "../codec/trainer.js"
 import type { SampledGroup } from "./advice-samples.js"
 import { shippedBytes, thinOut } from "./training-data.js"

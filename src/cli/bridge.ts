@@ -1,7 +1,7 @@
+import { clearInterval } from "../base/runtime.js"
 import { Bridge, type BridgeSpec } from "../bridge/bridge.js"
 import { PARTS_MAX } from "../codec/frames.js"
 import { checkBudget, checkLz4Options, type Lz4Options, type Settings } from "../codec/options.js"
-import { clearInterval } from "../codec/runtime.js"
 import { underCurve } from "../curve/compression.js"
 import { isLz4 } from "../transport/address.js"
 import type { ZmqError } from "../transport/zmq-error.js"

@@ -1,7 +1,7 @@
 /** What the HTTP servers of the commands have in common: short requests, and that anybody may connect. */
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { AddressInfo, Socket } from "node:net"
-import { setImmediate } from "../codec/runtime.js"
+import { setImmediate } from "../base/runtime.js"
 import { HalfOpen } from "../transport/half-open.js"
 import { errorText, InputError } from "./errors.js"
 

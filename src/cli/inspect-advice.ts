@@ -1,7 +1,7 @@
+import { clockMs } from "../base/runtime.js"
 import { duration } from "../capture/duration-text.js"
 import { printableJson } from "../capture/printable.js"
 import { counted, type ReportTable } from "../capture/reports/report.js"
-import { clockMs } from "../codec/runtime.js"
 import { type Measured, type MeasuredGroup, measure } from "./advice-measure.js"
 import { AdviceSamples, type SampledGroup } from "./advice-samples.js"
 import type { InspectReport } from "./inspect-reports.js"

@@ -1,5 +1,5 @@
 import { statSync } from "node:fs"
-import { clockMs } from "../codec/runtime.js"
+import { clockMs } from "../base/runtime.js"
 
 const FIRST_MS = 1000
 const EACH_MS = 200

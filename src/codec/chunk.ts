@@ -1,5 +1,5 @@
+import { copyShared } from "../base/copy-shared.js"
 import { allocate } from "./arrays.js"
-import { copyShared } from "./copy-shared.js"
 import type { Packing } from "./packing.js"
 import { KEEPS_BYTES, LargeSlabs, SLAB_BYTES, type Slab, Slabs, SPARE_MAX } from "./slabs.js"
 

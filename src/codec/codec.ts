@@ -1,10 +1,10 @@
 // For projects whose libraries do not have Symbol.dispose yet.
 /// <reference lib="esnext.disposable" preserve="true" />
 
+import { fixedBytes } from "../base/fixed-view.js"
 import { budgetHalves, Decoder } from "./decoder.js"
 import { Encoder } from "./encoder.js"
 import { closed, outOfMemory, ProtocolError, shown, wrongType, wrongValue } from "./errors.js"
-import { fixedBytes } from "./fixed-view.js"
 import { splitFrames } from "./frames.js"
 import { Instance, NULL, type Pointer } from "./instance.js"
 import { loadInstance, loadInstanceSync } from "./module.js"

@@ -2,8 +2,9 @@
  * ZMTP frames (RFC.md section 3.3), and sequences of frames inside an arena (appendix A). All
  * TypeScript reads and writes the heads of frames here; all C does in wasm/zmtp.c.
  */
+
+import { copyShared } from "../base/copy-shared.js"
 import { copy } from "./arrays.js"
-import { copyShared } from "./copy-shared.js"
 import { hex, ProtocolError } from "./errors.js"
 
 /** The flags of a frame. */

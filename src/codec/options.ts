@@ -1,5 +1,5 @@
+import { fixedView, isUint8Array } from "../base/fixed-view.js"
 import { outOfRange, shown, wrongType, wrongValue } from "./errors.js"
-import { fixedView, isUint8Array } from "./fixed-view.js"
 import type { WasmSource } from "./module.js"
 import { DICTIONARY_MAX_BYTES } from "./wire.js"
 

@@ -1,9 +1,10 @@
+import { copyShared } from "../base/copy-shared.js"
+import { fixedView } from "../base/fixed-view.js"
+import { REFERRED_MIN_BYTES } from "../base/limits.js"
 import { concat } from "./arrays.js"
 import { type Chunk, ChunkBuilder, type Content } from "./chunk.js"
-import { copyShared } from "./copy-shared.js"
 import { DictionaryGroups, type Recipient } from "./dictionary-groups.js"
 import { closed } from "./errors.js"
-import { fixedView } from "./fixed-view.js"
 import {
   countFrames,
   FrameHead,
@@ -21,7 +22,6 @@ import {
   OUTPUT,
   type Pointer,
 } from "./instance.js"
-import { REFERRED_MIN_BYTES } from "./limits.js"
 import { BYPASS_FRAMES, BYPASS_MIN_BYTES } from "./long-bodies.js"
 import { loadInstanceSync } from "./module.js"
 import { ARENAS_REVISION, NO_EFFORT, type Settings } from "./options.js"

@@ -1,8 +1,8 @@
+import { setTimeout } from "../base/runtime.js"
 import { outOfMemory, shown, wrongType } from "./errors.js"
 import { INPUT, Instance, NULL, type Pointer } from "./instance.js"
 import { loadInstance } from "./module.js"
 import { checkCapacity, checkView, ownOptions, type Training } from "./options.js"
-import { setTimeout } from "./runtime.js"
 
 /**
  * Trains a dictionary on the first messages of a sender (RFC.md section 6.4). For which connections,

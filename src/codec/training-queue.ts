@@ -1,4 +1,4 @@
-import { clockMs, setTimeout } from "./runtime.js"
+import { clockMs, setTimeout } from "../base/runtime.js"
 import type { Trainer } from "./trainer.js"
 
 /**

@@ -1,7 +1,8 @@
+import { BUFFER_MAX_BYTES } from "../base/buffer-max.js"
+import { copyShared } from "../base/copy-shared.js"
+import { CIPHER_BYTES } from "../base/limits.js"
 import { allocate, copy } from "../codec/arrays.js"
-import { BUFFER_MAX_BYTES } from "../codec/buffer-max.js"
 import { type Chunk, ChunkBuilder, type Content } from "../codec/chunk.js"
-import { copyShared } from "../codec/copy-shared.js"
 import { outOfMemory } from "../codec/errors.js"
 import {
   BODY_MAX_BYTES,
@@ -11,7 +12,6 @@ import {
   writeFrameHead,
 } from "../codec/frames.js"
 import { INPUT, NULL, OUTPUT, type Pointer } from "../codec/instance.js"
-import { CIPHER_BYTES } from "../codec/limits.js"
 import { uint64 } from "../codec/wire.js"
 import type { Curve } from "./curve.js"
 import type { CurveInstance } from "./instance.js"

@@ -1,6 +1,6 @@
 import { constants } from "node:os"
+import { TextEncoder } from "../base/text.js"
 import { shown } from "../codec/errors.js"
-import { TextEncoder } from "../codec/text.js"
 import { KEY_BYTES, secretBytes, wipe } from "./curve.js"
 import { decodeGroups, encodeGroups, GROUP_BYTES, GROUP_DIGITS } from "./z85.js"
 

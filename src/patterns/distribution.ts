@@ -1,9 +1,9 @@
+import { clockMs } from "../base/runtime.js"
+import { throwLater } from "../base/throw-later.js"
 import type { Chunk } from "../codec/chunk.js"
 import { TRAINED_MAX } from "../codec/dictionary-groups.js"
 import type { Packing } from "../codec/packing.js"
-import { clockMs } from "../codec/runtime.js"
 import { isOutdated } from "../transport/last-poll.js"
-import { throwLater } from "../transport/throw-later.js"
 import type {
   Command,
   Encoding,

@@ -12,10 +12,10 @@
  * after the event loop was idle is also written at once, because the program has not overtaken the
  * event loop.
  */
-import { clockMs, nextTick, setImmediate, setTimeout } from "../codec/runtime.js"
+import { clockMs, nextTick, setImmediate, setTimeout } from "../base/runtime.js"
+import { throwLater } from "../base/throw-later.js"
 import { idleTimeMs } from "../transport/idle.js"
 import { afterPoll, isOutdated } from "../transport/last-poll.js"
-import { throwLater } from "../transport/throw-later.js"
 
 /** Rests of at least this many milliseconds use a timer; shorter ones use turns of the event loop. */
 const TIMER_MS = 1

@@ -1,5 +1,5 @@
-import { CONNECTION_PARTS_MAX } from "../codec/limits.js"
-import { Queue } from "../transport/queue.js"
+import { CONNECTION_PARTS_MAX } from "../base/limits.js"
+import { Queue } from "../base/queue.js"
 import type { PeerConnection } from "../transport/transport.js"
 import { counted } from "./high-water-mark.js"
 import type { Message } from "./message.js"

@@ -1,9 +1,9 @@
+import { REFERRED_MIN_BYTES } from "../base/limits.js"
+import { clearTimeout, clockMs, setTimeout } from "../base/runtime.js"
+import { throwLater } from "../base/throw-later.js"
 import { Chunk } from "../codec/chunk.js"
-import { REFERRED_MIN_BYTES } from "../codec/limits.js"
 import type { Packing } from "../codec/packing.js"
-import { clearTimeout, clockMs, setTimeout } from "../codec/runtime.js"
 import { isOutdated } from "../transport/last-poll.js"
-import { throwLater } from "../transport/throw-later.js"
 import type {
   Command,
   MessageEncoder,

@@ -1,6 +1,6 @@
+import { Queue } from "../base/queue.js"
 import { Chunk } from "../codec/chunk.js"
 import type { Packing } from "../codec/packing.js"
-import { Queue } from "../transport/queue.js"
 import type { PendingWrite, Waiting } from "../transport/transport.js"
 
 /** The waiting chunks are checked for copying each time that `1 / COPY_SHARE` of them are new. */

@@ -1,5 +1,5 @@
+import { queueMicrotask } from "../base/runtime.js"
 import { ProtocolError } from "../codec/errors.js"
-import { queueMicrotask } from "../codec/runtime.js"
 import type {
   MessageEncoder,
   MessageSink,

@@ -1,4 +1,4 @@
-import { SOCKET_PARTS_MAX } from "../codec/limits.js"
+import { SOCKET_PARTS_MAX } from "../base/limits.js"
 
 /** The last part of the limit is kept for connections that have few parts in their queues. */
 const SHARED_MAX = SOCKET_PARTS_MAX * (3 / 4)

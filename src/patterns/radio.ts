@@ -1,5 +1,5 @@
+import { runInTurns } from "../base/in-turns.js"
 import { Distribution } from "./distribution.js"
-import { runInTurns } from "./in-turns.js"
 import { GROUP_MAX_BYTES, type Message } from "./message.js"
 import type { Pipe } from "./pipe.js"
 import { type Refusal, type Routing, SocketType } from "./socket-type.js"

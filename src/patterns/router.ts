@@ -1,4 +1,4 @@
-import { clockMs, queueMicrotask } from "../codec/runtime.js"
+import { clockMs, queueMicrotask } from "../base/runtime.js"
 import { FairQueue } from "./fair-queue.js"
 import type { Message } from "./message.js"
 import type { Pipe } from "./pipe.js"

@@ -1,4 +1,4 @@
-import { sortedInTurns } from "./sorted-in-turns.js"
+import { sortedInTurns } from "../base/sorted-in-turns.js"
 import { Trie, type TrieNode } from "./trie.js"
 
 /** Returns whether a part is a ZMTP 3.0 subscription: 1 subscribes, 0 cancels. */

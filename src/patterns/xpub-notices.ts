@@ -1,5 +1,5 @@
-import { Queue } from "../transport/queue.js"
-import { type Link, LinkedList } from "./linked-list.js"
+import { type Link, LinkedList } from "../base/linked-list.js"
+import { Queue } from "../base/queue.js"
 import type { Message } from "./message.js"
 import { type QueuedMessage, unpacked } from "./packed-message.js"
 import type { Pipe } from "./pipe.js"

@@ -1,6 +1,6 @@
+import { Queue } from "../base/queue.js"
 import type { Message } from "../patterns/message.js"
 import type { SocketType } from "../patterns/socket-type.js"
-import { Queue } from "../transport/queue.js"
 import { zmqError } from "../transport/zmq-error.js"
 
 interface Sending {

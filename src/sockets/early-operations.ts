@@ -1,4 +1,4 @@
-import { clearTimeout, clockMs, setTimeout } from "../codec/runtime.js"
+import { clearTimeout, clockMs, setTimeout } from "../base/runtime.js"
 import { shorten } from "../transport/zmq-error.js"
 import type { Core } from "./core.js"
 import { Hold } from "./event-loop/hold.js"

@@ -1,12 +1,12 @@
 import type { AsyncResource } from "node:async_hooks"
 import { EventEmitter } from "node:events"
 import { type InspectOptions, inspect } from "node:util"
+import { queueMicrotask } from "../base/runtime.js"
+import { throwLater } from "../base/throw-later.js"
 import type { ProtocolError } from "../codec/errors.js"
 import { integer, type Lz4Level, ownOptions } from "../codec/options.js"
-import { queueMicrotask } from "../codec/runtime.js"
 import { addTraffic, type Traffic } from "../codec/traffic.js"
 import type { Pipe } from "../patterns/pipe.js"
-import { throwLater } from "../transport/throw-later.js"
 import type { ConnectionCounts, DirectionCounts, PeerConnection } from "../transport/transport.js"
 import {
   CONNECTION,

@@ -1,6 +1,6 @@
 import { isArrayBuffer, isDataView, isTypedArray } from "node:util/types"
-import { placeOf } from "../codec/fixed-view.js"
-import { REFERRED_MIN_BYTES } from "../codec/limits.js"
+import { placeOf } from "../base/fixed-view.js"
+import { REFERRED_MIN_BYTES } from "../base/limits.js"
 import type { Message } from "../patterns/message.js"
 import type { Refusal, Routing, SocketType } from "../patterns/socket-type.js"
 import { explain } from "../transport/zmq-error.js"

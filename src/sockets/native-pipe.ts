@@ -1,4 +1,4 @@
-import { clearInterval, setInterval, setTimeout } from "../codec/runtime.js"
+import { clearInterval, setInterval, setTimeout } from "../base/runtime.js"
 import type { Message } from "../patterns/message.js"
 import type { Routing } from "../patterns/socket-type.js"
 import type { Received } from "./message.js"

@@ -1,7 +1,7 @@
 /** Asks the ZAP handler whether to accept a peer (RFC 27). `Mechanism.refuse` tells the peer if not. */
 
 import type * as zmq from "zeromq"
-import { clearInterval, clearTimeout, setInterval, setTimeout } from "../codec/runtime.js"
+import { clearInterval, clearTimeout, setInterval, setTimeout } from "../base/runtime.js"
 import { zmqError } from "../transport/zmq-error.js"
 import { loadZeromq } from "../zeromq.js"
 import type { AuthStatus, Credentials } from "../zmtp/mechanism.js"

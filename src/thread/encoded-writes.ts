@@ -1,6 +1,6 @@
+import { clearTimeout, setTimeout } from "../base/runtime.js"
 import type { Chunk } from "../codec/chunk.js"
 import type { Packing } from "../codec/packing.js"
-import { clearTimeout, setTimeout } from "../codec/runtime.js"
 import type { Sender } from "../codec/sender.js"
 
 /** Maximum size of the chunks that are kept, unless one alone is larger, in bytes. */

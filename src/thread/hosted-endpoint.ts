@@ -1,7 +1,7 @@
 import type { MessagePort } from "node:worker_threads"
+import { clockMs } from "../base/runtime.js"
 import type { Chunk } from "../codec/chunk.js"
 import { TRAINED_MAX } from "../codec/dictionary-groups.js"
-import { clockMs } from "../codec/runtime.js"
 import { Sender } from "../codec/sender.js"
 import type { HostPort } from "../transport/address.js"
 import type { Connection } from "../transport/connection.js"

@@ -1,5 +1,5 @@
+import { Queue } from "../base/queue.js"
 import { Chunk } from "../codec/chunk.js"
-import { Queue } from "../transport/queue.js"
 import type { PendingWrite, Waiting } from "../transport/transport.js"
 import type { SharedState } from "./shared-state.js"
 

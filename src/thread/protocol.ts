@@ -9,9 +9,9 @@
  */
 
 import type { MessagePort } from "node:worker_threads"
+import { throwLater } from "../base/throw-later.js"
 import type { Destination, HostPort } from "../transport/address.js"
 import type { TcpOptions } from "../transport/tcp-options.js"
-import { throwLater } from "../transport/throw-later.js"
 import type {
   Command,
   EndpointEvent,

@@ -1,8 +1,8 @@
+import { Queue } from "../base/queue.js"
 import { Chunk } from "../codec/chunk.js"
 import { partDetached } from "../codec/errors.js"
 import type { Packing } from "../codec/packing.js"
 import { mayHaveStopped } from "../transport/last-poll.js"
-import { Queue } from "../transport/queue.js"
 import type {
   Command,
   ConnectionCounts,

@@ -1,10 +1,10 @@
 import { MessageChannel, receiveMessageOnPort } from "node:worker_threads"
+import { clearTimeout, setTimeout } from "../base/runtime.js"
+import { throwLater } from "../base/throw-later.js"
 import { threadError } from "../codec/errors.js"
-import { clearTimeout, setTimeout } from "../codec/runtime.js"
 import type { HostPort } from "../transport/address.js"
 import { Backoff } from "../transport/backoff.js"
 import { warn } from "../transport/diagnosis.js"
-import { throwLater } from "../transport/throw-later.js"
 import type {
   Departure,
   DialSpec,

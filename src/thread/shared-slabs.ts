@@ -1,5 +1,5 @@
+import { setTimeout } from "../base/runtime.js"
 import { outOfMemory } from "../codec/errors.js"
-import { setTimeout } from "../codec/runtime.js"
 import { LargeSlabs, type Slab, SPARE_MAX } from "../codec/slabs.js"
 import type { SlabNotice } from "./protocol.js"
 

@@ -1,9 +1,11 @@
 import { type Transferable, Worker, type WorkerOptions } from "node:worker_threads"
 import code from "thread-worker"
+import { Queue } from "../base/queue.js"
+import { clockMs, nextTick, setTimeout } from "../base/runtime.js"
+import { throwLater } from "../base/throw-later.js"
 import type { Chunk } from "../codec/chunk.js"
 import { threadError } from "../codec/errors.js"
 import { embeddedModule } from "../codec/module.js"
-import { clockMs, nextTick, setTimeout } from "../codec/runtime.js"
 import type { Slab } from "../codec/slabs.js"
 import { warn } from "../transport/diagnosis.js"
 import {
@@ -13,10 +15,8 @@ import {
   type OtherThread,
   removeThread,
 } from "../transport/last-poll.js"
-import { Queue } from "../transport/queue.js"
 import type { Readable } from "../transport/read-order.js"
 import { mayReadNow, readNow, readSoon, TURN_MAX_MS } from "../transport/read-turns.js"
-import { throwLater } from "../transport/throw-later.js"
 import { framer } from "./framer.js"
 import { inheritedFlags } from "./inherited-flags.js"
 import { OpenBatch } from "./open-batch.js"

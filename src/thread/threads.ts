@@ -1,5 +1,5 @@
 import type { Context } from "zeromq"
-import { clearTimeout, setTimeout } from "../codec/runtime.js"
+import { clearTimeout, setTimeout } from "../base/runtime.js"
 import { Thread } from "./thread.js"
 
 /** Milliseconds that a thread without endpoints is kept for the next one. */

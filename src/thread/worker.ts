@@ -1,7 +1,7 @@
 /** The program of a worker thread: carries out posted operations, and posts events. */
 
 import { type MessagePort, parentPort } from "node:worker_threads"
-import { setInterval, setTimeout } from "../codec/runtime.js"
+import { setInterval, setTimeout } from "../base/runtime.js"
 import { afterPoll } from "../transport/last-poll.js"
 import { DepartureCells } from "./departure-cells.js"
 import type { HostedConnection } from "./hosted-connection.js"

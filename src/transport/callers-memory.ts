@@ -1,15 +1,15 @@
 /**
- * Writes parts from the caller's memory, which those of `REFERRED_MIN_BYTES` (codec/limits.ts) stay in.
+ * Writes parts from the caller's memory, which those of `REFERRED_MIN_BYTES` (base/limits.ts) stay in.
  * A program may change it meanwhile, which changes the message. Or it may detach it, and then it may
  * soon be freed, or hold something else. So libuv is never given this memory, which it would read
  * until the network has taken all: the system reads it during a call, and once the network is full, a
  * piece is copied. If a part is detached before all of it was read, the connection ends in its middle.
  */
 import { Socket } from "node:net"
+import { copyShared } from "../base/copy-shared.js"
+import { ALL_COPIED_BYTES, COPIED_BYTES } from "../base/limits.js"
 import type { Reference } from "../codec/chunk.js"
-import { copyShared } from "../codec/copy-shared.js"
 import { partDetached } from "../codec/errors.js"
-import { ALL_COPIED_BYTES, COPIED_BYTES } from "../codec/limits.js"
 import { writeNow } from "./by-descriptor.js"
 
 export interface Write {

@@ -1,4 +1,4 @@
-import { clearImmediate, clearTimeout, setImmediate, setTimeout } from "../codec/runtime.js"
+import { clearImmediate, clearTimeout, setImmediate, setTimeout } from "../base/runtime.js"
 import { endOfLine, isServed } from "./read-turns.js"
 
 /**

@@ -4,7 +4,7 @@
  * listens ends the process. Node's console listens while it writes, unless somebody else does; a pipe from a
  * worker's stderr does, but only to throw the error again.
  */
-import { setImmediate } from "../codec/runtime.js"
+import { setImmediate } from "../base/runtime.js"
 
 let isShielded = false
 

@@ -1,5 +1,5 @@
+import { clearTimeout, nextTick, setTimeout } from "../base/runtime.js"
 import { ProtocolError } from "../codec/errors.js"
-import { clearTimeout, nextTick, setTimeout } from "../codec/runtime.js"
 import { type Destination, familyOf } from "./address.js"
 import { Backoff, VIOLATION_PAUSE_MS } from "./backoff.js"
 import type { Channel } from "./channel.js"

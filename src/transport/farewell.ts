@@ -1,5 +1,5 @@
 import type { Socket } from "node:net"
-import { setTimeout } from "../codec/runtime.js"
+import { setTimeout } from "../base/runtime.js"
 
 /** Milliseconds that a peer has to close its side after everything was sent. `linger` is over then. */
 const FAREWELL_MS = 1000

@@ -1,4 +1,4 @@
-import { clearInterval, setInterval } from "../codec/runtime.js"
+import { clearInterval, setInterval } from "../base/runtime.js"
 import { pingTimeToLiveMs, writePing, writePong } from "../zmtp/commands.js"
 import { Deadline } from "./deadline.js"
 

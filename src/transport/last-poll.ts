@@ -14,10 +14,10 @@
  * if the process was stopped it has no news either, and is waited for.
  */
 import { performance } from "node:perf_hooks"
-import { clockMs, setImmediate } from "../codec/runtime.js"
+import { clockMs, setImmediate } from "../base/runtime.js"
+import { throwLater } from "../base/throw-later.js"
 import { idleTimeMs } from "./idle.js"
 import { isIdle } from "./read-turns.js"
-import { throwLater } from "./throw-later.js"
 
 /** Milliseconds of work in a turn after which decisions about connections wait for a poll. */
 const OLD_MS = 8

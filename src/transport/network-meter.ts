@@ -1,6 +1,6 @@
 /** Measures the networks of connections. */
 import { performance } from "node:perf_hooks"
-import { clockMs } from "../codec/runtime.js"
+import { clockMs } from "../base/runtime.js"
 import { Average } from "./average.js"
 
 /** The share of time that a connection waits if the network is its limit. */

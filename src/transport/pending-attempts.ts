@@ -2,7 +2,7 @@
  * Lets a process end while attempts to connect are pending, as over tcp://: libuv keeps the event loop
  * alive for each, referenced or not, until the system gives up, which may take minutes.
  */
-import { clearImmediate, clearTimeout, setImmediate, setTimeout } from "../codec/runtime.js"
+import { clearImmediate, clearTimeout, setImmediate, setTimeout } from "../base/runtime.js"
 
 /** An attempt to connect that can be interrupted. */
 export interface Attempt {

@@ -1,4 +1,4 @@
-import { Heap } from "../codec/heap.js"
+import { Heap } from "../base/heap.js"
 
 /**
  * How much unused share a connection keeps, in virtual milliseconds. A connection with half of it left

@@ -6,7 +6,7 @@
  */
 
 import { MessageChannel, type MessagePort } from "node:worker_threads"
-import { clockMs, nextTick, queueMicrotask, setImmediate } from "../codec/runtime.js"
+import { clockMs, nextTick, queueMicrotask, setImmediate } from "../base/runtime.js"
 import { idleTimeMs } from "./idle.js"
 import { type Readable, ReadOrder } from "./read-order.js"
 

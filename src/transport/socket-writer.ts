@@ -1,6 +1,6 @@
 import type { Socket } from "node:net"
+import { isShared } from "../base/is-shared.js"
 import { Chunk } from "../codec/chunk.js"
-import { isShared } from "../codec/is-shared.js"
 import { descriptorOf } from "./by-descriptor.js"
 import { watched } from "./callers-memory.js"
 import { hasEnded, Remainder, untakenBytes } from "./remainder.js"

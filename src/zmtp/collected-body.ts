@@ -1,4 +1,4 @@
-import { copyShared } from "../codec/copy-shared.js"
+import { copyShared } from "../base/copy-shared.js"
 
 /** Room for the beginning of a body, minimum room for more, and the factor by which the room grows. */
 const FIRST_ROOM_BYTES = 4096

@@ -1,5 +1,5 @@
 /** The layout of the commands of CURVE's handshake (RFC 26 of the ZeroMQ project). */
-import { TextEncoder } from "../codec/text.js"
+import { TextEncoder } from "../base/text.js"
 import { KEY_BYTES, MAC_BYTES, NONCE_BYTES } from "../curve/curve.js"
 
 /** Size of a short nonce, which is a counter. */

@@ -1,4 +1,4 @@
-import { copyShared } from "../codec/copy-shared.js"
+import { copyShared } from "../base/copy-shared.js"
 import { LONG, StreamHead } from "../codec/frames.js"
 import { CollectedBody } from "./collected-body.js"
 import { canShareMemory, markUntransferable } from "./untransferable.js"

@@ -1,5 +1,5 @@
+import { EXTRACTED_MIN_BYTES } from "../base/limits.js"
 import { COMMAND, FrameHead, LONG, LONG_HEAD_BYTES, MORE, StreamHead } from "../codec/frames.js"
-import { EXTRACTED_MIN_BYTES } from "../codec/limits.js"
 import { CollectedBody } from "./collected-body.js"
 import type { FrameSink } from "./frame-reader.js"
 

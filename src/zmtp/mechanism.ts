@@ -1,5 +1,5 @@
+import { TextEncoder } from "../base/text.js"
 import { ProtocolError, quoted } from "../codec/errors.js"
-import { TextEncoder } from "../codec/text.js"
 import { errorReason, writeCommand } from "./commands.js"
 import type { MechanismName } from "./greeting.js"
 import {

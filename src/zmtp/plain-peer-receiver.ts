@@ -1,4 +1,4 @@
-import { BUFFER_MAX_BYTES } from "../codec/buffer-max.js"
+import { BUFFER_MAX_BYTES } from "../base/buffer-max.js"
 import { ByteQueue } from "../codec/byte-queue.js"
 import { budgetExceeded, outOfMemory } from "../codec/errors.js"
 import { COMMAND, checkHead, MORE, PARTS_MAX, tooManyParts } from "../codec/frames.js"

@@ -1,5 +1,5 @@
 /** The property with which a peer announces the format revision that it reads (RFC.md section 3.9). */
-import { TextEncoder } from "../codec/text.js"
+import { TextEncoder } from "../base/text.js"
 import { findProperty, latin1, type Property } from "./metadata.js"
 
 const NAME = "X-Lz4-Revision"

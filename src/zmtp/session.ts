@@ -1,7 +1,7 @@
+import { FRAMES_MAX } from "../base/limits.js"
 import { describeGreeting } from "../codec/describe-greeting.js"
 import { ProtocolError } from "../codec/errors.js"
 import { COMMAND, checkHead, MORE } from "../codec/frames.js"
-import { FRAMES_MAX } from "../codec/limits.js"
 import { wipe } from "../curve/curve.js"
 import {
   COMMAND_MAX_BYTES,

@@ -426,7 +426,7 @@ export class Process {
     }
   }
 
-  /** The module from which src/codec/runtime.ts takes timers; undefined for others. */
+  /** The module from which src/base/runtime.ts takes timers; undefined for others. */
   #builtin(id: string, loop: EventLoop): unknown {
     if (id !== "node:timers") return undefined
     return {

@@ -1,5 +1,5 @@
 /**
- * In unit tests, this stands in for src/codec/runtime.ts. It looks up each function when it is called, so
+ * In unit tests, this stands in for src/base/runtime.ts. It looks up each function when it is called, so
  * that a test can replace the clock of the code that it tests.
  */
 type Any = (...args: unknown[]) => unknown

@@ -1,4 +1,4 @@
-import { TextDecoder } from "../../codec/text.js"
+import { TextDecoder } from "../../base/text.js"
 import type { CaptureEvent, CaptureMessage } from "../events.js"
 import { detailOf, formOf } from "../rows.js"
 import { contentOf } from "../streams/messages.js"

@@ -1,4 +1,4 @@
-import { Heap } from "../../codec/heap.js"
+import { Heap } from "../../base/heap.js"
 import type { Packet } from "./file-format.js"
 
 interface File {

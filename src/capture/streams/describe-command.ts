@@ -1,5 +1,5 @@
+import { TextDecoder } from "../../base/text.js"
 import { hex } from "../../codec/errors.js"
-import { TextDecoder } from "../../codec/text.js"
 import { errorReason, pingTimeToLiveMs } from "../../zmtp/commands.js"
 import { readMetadata } from "../../zmtp/metadata.js"
 

@@ -1,6 +1,6 @@
 import type { Event } from "zeromq"
+import { clearTimeout, setTimeout } from "../../base/runtime.js"
 import { ProtocolError } from "../../codec/errors.js"
-import { clearTimeout, setTimeout } from "../../codec/runtime.js"
 import { Pipe, type PipeOptions } from "../../patterns/pipe.js"
 import type { SocketType } from "../../patterns/socket-type.js"
 import type {

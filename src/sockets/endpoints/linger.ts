@@ -1,4 +1,4 @@
-import { clearTimeout, clockMs, setTimeout } from "../../codec/runtime.js"
+import { clearTimeout, clockMs, setTimeout } from "../../base/runtime.js"
 
 /** The event loop was blocked if a timer is at least this many milliseconds late. */
 const BLOCKED_MS = 50

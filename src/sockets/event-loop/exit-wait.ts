@@ -1,4 +1,4 @@
-import { clockMs } from "../../codec/runtime.js"
+import { clockMs } from "../../base/runtime.js"
 import { DepartureCells } from "../../thread/departure-cells.js"
 import { Thread } from "../../thread/thread.js"
 import type { Departing, DepartingThread, Departure, DialSpec } from "../../transport/transport.js"

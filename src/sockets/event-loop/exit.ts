@@ -6,7 +6,7 @@
  */
 
 import type { Context, Socket } from "zeromq"
-import { setImmediate, setTimeout } from "../../codec/runtime.js"
+import { setImmediate, setTimeout } from "../../base/runtime.js"
 import { flushAll } from "../../patterns/flusher.js"
 import { print } from "../../transport/diagnosis.js"
 import type { Departure } from "../../transport/transport.js"

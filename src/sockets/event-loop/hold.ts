@@ -1,5 +1,5 @@
 /** Keeps the process alive while operations wait for the network, because their sockets do not. */
-import { clockMs, setInterval, setTimeout } from "../../codec/runtime.js"
+import { clockMs, setInterval, setTimeout } from "../../base/runtime.js"
 import { STREAM } from "../../transport/pending-attempts.js"
 import { collect, mustSettle } from "./settle.js"
 

@@ -4,7 +4,7 @@
  * loop can begin. Threads ask for one while the heap is small, if the memory outside of it, such as Buffers, has grown
  * by some 8 MB since the last full collection.
  */
-import { hrtime } from "../../codec/runtime.js"
+import { hrtime } from "../../base/runtime.js"
 
 /** Nanoseconds of JavaScript that a process of Node 20 runs at its end. */
 const SETTLING_NS = 20_000_000n

@@ -1,5 +1,5 @@
-import { OPERATIONS_MAX } from "../../codec/limits.js"
-import { clockMs } from "../../codec/runtime.js"
+import { OPERATIONS_MAX } from "../../base/limits.js"
+import { clockMs } from "../../base/runtime.js"
 import { hasWorkedLong } from "../../transport/last-poll.js"
 import type { Received } from "../message.js"
 import { turn } from "./turn.js"

@@ -1,4 +1,4 @@
-import { setImmediate } from "../../codec/runtime.js"
+import { setImmediate } from "../../base/runtime.js"
 
 /** Waits for a turn of the event loop. */
 export function turn(): Promise<void> {

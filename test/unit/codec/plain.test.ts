@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from "vitest"
 import { Codec } from "zeromq-lz4/codec"
 
 import { payload } from "../../../bench/payloads.mjs"
-import { REFERRED_MIN_BYTES } from "../../../src/codec/limits.js"
+import { REFERRED_MIN_BYTES } from "../../../src/base/limits.js"
 import { loadInstanceSync } from "../../../src/codec/module.js"
 import { checkLz4Options, type Lz4Options, NO_EFFORT } from "../../../src/codec/options.js"
 import { Sender } from "../../../src/codec/sender.js"

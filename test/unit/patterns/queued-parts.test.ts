@@ -1,6 +1,6 @@
 /** The limit of received parts in all queues of a socket. */
 import { describe, expect, test } from "vitest"
-import { CONNECTION_PARTS_MAX, SOCKET_PARTS_MAX } from "../../../src/codec/limits.js"
+import { CONNECTION_PARTS_MAX, SOCKET_PARTS_MAX } from "../../../src/base/limits.js"
 import { PackedMessage } from "../../../src/patterns/packed-message.js"
 import { Pipe } from "../../../src/patterns/pipe.js"
 import { Pull } from "../../../src/patterns/pull.js"

@@ -1,9 +1,8 @@
 /** libuv never has parts in the caller's memory: they are read during calls, or copied. */
 import { Socket } from "node:net"
 import { afterEach, beforeEach, expect, test, vi } from "vitest"
-
+import { COPIED_BYTES } from "../../../src/base/limits.js"
 import type { Reference } from "../../../src/codec/chunk.js"
-import { COPIED_BYTES } from "../../../src/codec/limits.js"
 import { writeNow } from "../../../src/transport/by-descriptor.js"
 import {
   isWatched,

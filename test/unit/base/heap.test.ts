@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { expect, test } from "vitest"
-import { Heap } from "../../../src/codec/heap.js"
+import { Heap } from "../../../src/base/heap.js"
 
 interface Item {
   readonly key: number

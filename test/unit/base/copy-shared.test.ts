@@ -1,7 +1,7 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 
-import { copyShared } from "../../../src/codec/copy-shared.js"
+import { copyShared } from "../../../src/base/copy-shared.js"
 
 const ROOM = 10_000
 const memories = {

@@ -1,4 +1,4 @@
-import { nextTick } from "../codec/runtime.js"
+import { nextTick } from "./runtime.js"
 /** Throws an error as an uncaught exception, after the current operation. */
 export function throwLater(error: unknown): void {
   nextTick(() => {

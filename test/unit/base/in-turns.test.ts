@@ -2,7 +2,7 @@
 import { setImmediate as turn } from "node:timers/promises"
 import { expect, test, vi } from "vitest"
 
-import { runInTurns } from "../../../src/patterns/in-turns.js"
+import { runInTurns } from "../../../src/base/in-turns.js"
 import { PendingWrites } from "../../../src/patterns/pending-writes.js"
 import { Pipe } from "../../../src/patterns/pipe.js"
 import { Pub } from "../../../src/patterns/pub.js"

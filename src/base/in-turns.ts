@@ -2,9 +2,9 @@
  * Work that a peer can make long, such as the removal of a subscriber with many topics. A little is
  * done at once, and the rest in turns of the event loop.
  */
-import { AT_ONCE_STEPS, TURN_STEPS } from "../codec/limits.js"
-import { setImmediate } from "../codec/runtime.js"
-import { Queue } from "../transport/queue.js"
+import { AT_ONCE_STEPS, TURN_STEPS } from "./limits.js"
+import { Queue } from "./queue.js"
+import { setImmediate } from "./runtime.js"
 
 /** The work that is left to do. */
 const queue = new Queue<Iterator<number>>()

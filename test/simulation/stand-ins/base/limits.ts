@@ -1,5 +1,5 @@
 /** The limits of the scenario. */
-import * as usual from "../../../../src/codec/limits.js"
+import * as usual from "../../../../src/base/limits.js"
 
 const { limits } = __simulation
 
