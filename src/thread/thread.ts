@@ -40,6 +40,9 @@ import { AnnouncedSlabs, SeenSlabs } from "./shared-slabs.js"
 const POST_BYTES = 64 * 1024
 /** Bytes read at which slabs are released even if nothing else is being posted. */
 const FREE_BYTES = 128 * 1024
+/** The clock is read after so many operations of a worker, and after so many bytes: each may be some frames. */
+const CLOCK_OPERATIONS = 16
+const CLOCK_BYTES = 2048
 /** Milliseconds after which the memory of flushed writes is released, unless that happens earlier. */
 const HOLD_MS = 100
 
@@ -278,7 +281,7 @@ export class Thread implements SocketOperations, OtherThread, Readable {
   readSlice(): boolean {
     const endMs = clockMs() + TURN_MAX_MS
     this.#isReading = true
-    do this.#readNext()
+    do this.#readSome()
     while (this.#hasUnread && clockMs() < endMs)
     this.#isReading = false
     if (this.#readBytes >= FREE_BYTES) this.#post()
@@ -288,6 +291,14 @@ export class Thread implements SocketOperations, OtherThread, Readable {
 
   get #hasUnread(): boolean {
     return this.#unread.length > 0 || this.#resumed.size > 0
+  }
+
+  #readSome(): void {
+    const endBytes = this.#readBytes + CLOCK_BYTES
+    for (let i = 0; i < CLOCK_OPERATIONS && this.#hasUnread; i++) {
+      this.#readNext()
+      if (this.#readBytes >= endBytes) break
+    }
   }
 
   /** Reads one operation of the worker, and some frames of who has room again. */
