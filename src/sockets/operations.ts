@@ -1,7 +1,5 @@
 import { OPERATIONS_MAX } from "../base/limits.js"
-import { Queue } from "../base/queue.js"
-import { clockMs, nextTick, queueMicrotask, setImmediate } from "../base/runtime.js"
-import { partDetached } from "../codec/errors.js"
+import { nextTick, queueMicrotask, setImmediate } from "../base/runtime.js"
 import type { Message } from "../patterns/message.js"
 import type { Refusal, Routing, SocketType, SocketTypeEvents } from "../patterns/socket-type.js"
 import { ONE_WAY, SOCKET_TYPES } from "../patterns/types.js"
@@ -12,42 +10,14 @@ import type { SocketTypeName } from "../zmtp/socket-types.js"
 import { checkFree } from "./blocking.js"
 import type { Hold } from "./event-loop/hold.js"
 import { TurnBudget } from "./event-loop/turn-budget.js"
-import { copyMessage, copySmallParts, type Received, receiveFrom } from "./message.js"
+import { HeldSends, type PendingCall, type PendingSend } from "./held-sends.js"
+import { copyMessage, type Received, receiveFrom } from "./message.js"
 import { busyError, refusalError } from "./mistakes.js"
 import type { MixedSocket } from "./mixed-socket.js"
 import { NATIVE_RECEIVE_MS } from "./native-pipe.js"
 import type { SocketState } from "./state.js"
 
 const RESOLVED = Promise.resolve()
-
-interface PendingSend {
-  readonly message: Message
-  readonly routing: Routing
-  readonly resolve: () => void
-  readonly reject: (error: Error) => void
-  limit: Deadline | undefined
-  /** Whether there is room, and the call only waits for a turn of the event loop. */
-  isBehind: boolean
-  /** Whether there is room, and the call only waits until the event loop has polled. */
-  awaitsPoll: boolean
-}
-
-/** A message that is sent once the event loop has polled. */
-interface HeldSend extends PendingSend {
-  /** Its size. Large parts are in the program's memory, which may be detached meanwhile. */
-  readonly bytes: number
-  /** Milliseconds that it may wait for room, from `sinceMs` on; -1 is no limit. */
-  readonly timeoutMs: number
-  readonly sinceMs: number
-}
-
-interface PendingReceive {
-  resolve: (message: Received) => void
-  reject: (error: Error) => void
-  limit: Deadline | undefined
-  /** Whether there is a message, and the call only waits for a turn of the event loop. */
-  isBehind: boolean
-}
 
 /**
  * The calls of send() and receive() of a socket. One of each may wait: for a peer or a message,
@@ -67,21 +37,16 @@ export class Operations implements SocketTypeEvents {
   readonly #isTwoWay: boolean
   readonly #state: SocketState
   readonly #hold: Hold
-  readonly #budget = new TurnBudget()
-  #sending: PendingSend | undefined
-  /**
-   * Messages that wait for a poll of the event loop, because what is known of the connections is old, in
-   * the order of their calls. If one finds no room afterwards, it is pending, and the others wait behind it.
-   */
-  readonly #held = new Queue<HeldSend>()
-  /** Callbacks for when no message is held any more. */
-  #heldWaiters: (() => void)[] = []
-  /** Whether the event loop has yet to poll. */
-  #awaitsPoll = false
-  /** Whether any peer is connected. */
+  readonly budget: TurnBudget = new TurnBudget()
   readonly #isConnected: () => boolean
-  #receiving: PendingReceive | undefined
+  #sending: PendingSend | undefined
+  #receiving: PendingCall<Received> | undefined
+  readonly held: HeldSends = new HeldSends(
+    (held, leftMs) => this.#makePending(held, leftMs),
+    (held) => this.#sendPending(held),
+  )
 
+  /** @param isConnected returns whether the socket has any peer. */
   constructor(
     typeName: SocketTypeName,
     state: SocketState,
@@ -93,31 +58,6 @@ export class Operations implements SocketTypeEvents {
     this.#isConnected = isConnected
     this.type = new SOCKET_TYPES[typeName](this, state.typeOptions)
     this.#isTwoWay = !ONE_WAY.has(typeName)
-  }
-
-  readable(): void {
-    if (this.#receiving && this.hasIn()) this.#finishReceiving()
-    // An option set meanwhile may let it send. As in libzmq, that shows only when something else happens.
-    else if (this.#sending && !this.#sending.isBehind) this.writable()
-    this.proxy?.wake()
-  }
-
-  writable(): void {
-    if (this.#sending && this.hasOut()) {
-      // Who has room may have gone: the rest of what the poll has brought is still to be read.
-      if (this.#mustPoll) this.#finishAfterPoll(this.#sending)
-      else this.#finishSending()
-    }
-    this.proxy?.wake()
-  }
-
-  #finishAfterPoll(sending: PendingSend): void {
-    if (sending.awaitsPoll) return
-    sending.awaitsPoll = true
-    afterPoll(() => {
-      sending.awaitsPoll = false
-      if (this.#sending === sending) this.writable()
-    })
   }
 
   /** Uses libzmq's endpoints as well, also for the calls that wait. */
@@ -133,29 +73,22 @@ export class Operations implements SocketTypeEvents {
     if (this.#sending) this.#finishSending()
   }
 
-  // A call that only waits for its turn gets that in any case: if two loops gave it to each other in ticks,
-  // the event loop would have none.
-
-  #readableAfterSend(): void {
-    if (!this.#receiving?.isBehind) this.readable()
-  }
-
-  #writableAfterReceive(): void {
-    if (!this.#sending?.isBehind) this.writable()
-  }
-
   /** Ends the pending calls, and accepts no more. Calls `ended` once no message is held any more. */
   close(ended: () => void): void {
     this.isClosed = true
     this.endPending()
     if (this.mixed) this.sendHeld() // libzmq's side is closed next
-    this.afterHeld(() => {
+    this.held.afterAll(() => {
       this.mixed?.close()
       ended()
     })
   }
 
-  // -- Sending ---------------------------------------------------------------------
+  /** @throws Error with code EBUSY or EBADF if the socket can neither send nor receive now. */
+  checkUsable(): void {
+    checkFree(this.#state)
+    if (this.isClosed) throw shorten(zmqError("EBADF"), this.checkUsable)
+  }
 
   get isWritable(): boolean {
     if (this.isClosed) return false
@@ -177,92 +110,151 @@ export class Operations implements SocketTypeEvents {
     return (this.mixed ?? this.type).hasIn()
   }
 
-  #trySend(message: Message, routing: Routing): Refusal | Promise<void> | undefined {
-    return message.length === 0 ? undefined : (this.mixed ?? this.type).send(message, routing)
+  // -- Events ----------------------------------------------------------------------
+
+  get isBehind(): boolean {
+    return this.#receiving?.isBehind ?? false
   }
 
-  #tryReceive(): Received | Refusal {
-    return this.mixed ? this.mixed.receive() : receiveFrom(this.type)
+  readable(): void {
+    if (this.#receiving && this.hasIn()) this.#finishReceiving()
+    // An option set meanwhile may let it send. As in libzmq, that shows only when something else happens.
+    else if (this.#sending && !this.#sending.isBehind) this.writable()
+    this.proxy?.wake()
   }
 
-  /** @throws Error with code EBUSY or EBADF if the socket can neither send nor receive now. */
-  checkUsable(): void {
-    checkFree(this.#state)
-    if (this.isClosed) throw shorten(zmqError("EBADF"), this.checkUsable)
+  writable(): void {
+    if (this.#sending && this.hasOut()) {
+      // Who has room may have gone: the rest of what the poll has brought is still to be read.
+      if (!this.#mustPoll) this.#finishSending()
+      else if (!this.#sending.awaitsPoll) this.#finishAfterPoll(this.#sending)
+    }
+    this.proxy?.wake()
   }
+
+  #finishAfterPoll(sending: PendingSend): void {
+    sending.awaitsPoll = true
+    afterPoll(() => {
+      sending.awaitsPoll = false
+      if (this.#sending === sending) this.writable()
+    })
+  }
+
+  // A call that only waits for its turn gets that in any case: if two loops gave it to each other in ticks,
+  // the event loop would have none.
+
+  #readableAfterSend(): void {
+    if (!this.#receiving?.isBehind) this.readable()
+  }
+
+  #writableAfterReceive(): void {
+    if (!this.#sending?.isBehind) this.writable()
+  }
+
+  // -- Sending ---------------------------------------------------------------------
 
   send(
     message: Message,
     routing: Routing,
-    sendTimeoutMs: number = this.#state.sendTimeoutMs,
+    timeoutMs: number = this.#state.sendTimeoutMs,
   ): Promise<void> {
-    if (this.#sending || this.#held.length > OPERATIONS_MAX)
-      throw shorten(busyError("send"), this.send)
-    if (this.holds || (this.#mustPoll && !this.#isUpToDate(message, routing)))
-      return this.#holdSend(message, routing, sendTimeoutMs)
-    const mayWait = sendTimeoutMs !== 0
-    if (mayWait && this.#isTwoWay) this.type.hasIn()
-    const { sendTellsRoom } = this.type
-    // Whether there is no need to ask for room first.
-    const isUnasked = mayWait && sendTellsRoom && !this.mixed && message.length > 0
-    if (mayWait && !isUnasked && !this.hasOut())
-      return this.#waitForRoom(message, routing, sendTimeoutMs)
-    if (mayWait && !this.#budget.countOperation())
-      return this.#waitToSend(message, routing, undefined)
-    const refusal = this.#trySend(message, routing)
-    if (refusal === "EAGAIN" && (isUnasked || this.#knowsOldNews))
-      return this.#waitForRoom(message, routing, sendTimeoutMs)
-    if (this.#receiving !== undefined) this.readable()
-    if (typeof refusal === "string") return this.#rejectSoon(this.#refused(refusal, this.send))
-    if (refusal) return refusal.catch((error) => this.#rejectSoon(error))
-    return this.#budget.turnAfter(message) ?? RESOLVED
+    const held = this.held.length
+    if (this.#sending || held > OPERATIONS_MAX) throw shorten(busyError("send"), this.send)
+    if (held > 0 || this.mustPoll(message, routing))
+      return this.#holdSend(message, routing, timeoutMs)
+    return timeoutMs === 0
+      ? this.#sendAtOnce(message, routing)
+      : this.#sendOrWait(message, routing, timeoutMs)
   }
 
-  #refused(refusal: Refusal, method: (...args: never[]) => unknown): Error {
+  #sendAtOnce(message: Message, routing: Routing): Promise<void> {
+    const outcome = this.trySend(message, routing)
+    if (outcome === "EAGAIN" && this.#knowsOldNews) return this.#holdSend(message, routing, 0)
+    return this.sent(message, outcome)
+  }
+
+  #sendOrWait(message: Message, routing: Routing, timeoutMs: number): Promise<void> {
+    if (this.#isTwoWay) this.type.hasIn()
+    const asksFirst = !this.type.sendTellsRoom || this.mixed !== undefined || message.length === 0
+    if (asksFirst && !this.hasOut()) return this.#waitForRoom(message, routing, timeoutMs)
+    if (!this.budget.countOperation()) return this.waitToSend(message, routing, undefined)
+    const outcome = this.trySend(message, routing)
+    if (outcome === "EAGAIN" && (!asksFirst || this.#knowsOldNews))
+      return this.#waitForRoom(message, routing, timeoutMs)
+    return this.sent(message, outcome)
+  }
+
+  /** Sends a message, or returns why not. libzmq tells that later. */
+  trySend(message: Message, routing: Routing): Refusal | Promise<void> | undefined {
+    return message.length === 0 ? undefined : (this.mixed ?? this.type).send(message, routing)
+  }
+
+  /** Returns what send() returns for a message that was sent or refused, or will be by libzmq. */
+  sent(message: Message, outcome: Refusal | Promise<void> | undefined): Promise<void> {
+    if (this.#receiving !== undefined) this.readable()
+    if (outcome === undefined) return this.budget.turnAfter(message) ?? RESOLVED
+    if (typeof outcome === "string") return this.#rejectSoon(this.refused(outcome, this.send))
+    return outcome.catch((error) => this.#rejectSoon(error))
+  }
+
+  refused(refusal: Refusal, method: (...args: never[]) => unknown): Error {
     return shorten(refusalError(refusal, this.type.name), method)
   }
 
   /** Rejects, from time to time a turn of the event loop later, so that programs may try again at once. */
   #rejectSoon(error: Error): Promise<never> {
-    if (this.#budget.countOperation()) return Promise.reject(error)
-    return this.#budget.nextTurn().then(() => {
+    if (this.budget.countOperation()) return Promise.reject(error)
+    return this.budget.nextTurn().then(() => {
       throw error
     })
   }
 
-  /** Sends a message of a proxy, however long that takes. */
-  sendForProxy(message: Message, routing: Routing): Promise<void> {
-    return this.#mustPoll && !this.#isUpToDate(message, routing)
-      ? new Promise<void>(afterPoll).then(() => this.#sendForProxyNow(message, routing))
-      : this.#sendForProxyNow(message, routing)
+  #waitForRoom(message: Message, routing: Routing, timeoutMs: number): Promise<void> {
+    return this.#knowsOldNews
+      ? this.#holdSend(message, routing, timeoutMs)
+      : this.waitToSend(message, routing, timeoutMs)
   }
 
-  #sendForProxyNow(message: Message, routing: Routing): Promise<void> {
-    const refusal = this.#trySend(message, routing)
-    if (refusal === "EAGAIN") return this.#sendForProxyLater(message, routing)
-    if (typeof refusal === "string")
-      return this.#rejectSoon(this.#refused(refusal, this.sendForProxy))
-    if (refusal)
-      return refusal.catch((error) => {
-        if (error.code !== "EAGAIN") throw error
-        return this.#sendForProxyLater(message, routing)
-      })
-    if (!this.#budget.countOperation()) return this.#budget.nextTurn()
-    return this.#budget.turnAfter(message) ?? RESOLVED
-  }
-
-  /** Tries again each time there is room, which may be in the pipes of other peers. */
-  async #sendForProxyLater(message: Message, routing: Routing): Promise<void> {
-    for (let mayWait = true; ; mayWait = !mayWait) {
-      try {
-        if (mayWait) return await this.#waitToSend(message, routing, -1)
-        // Others may have got room since it was refused, while nobody waited for that.
-        const refusal = this.#trySend(message, routing)
-        if (typeof refusal === "string") throw this.#refused(refusal, this.sendForProxy)
-        return await refusal
-      } catch (error) {
-        if ((error as { code?: string }).code !== "EAGAIN" || this.isClosed) throw error
+  /** Waits until there is room, or for a turn of the event loop if `timeoutMs` is undefined. */
+  waitToSend(message: Message, routing: Routing, timeoutMs: number | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const sending: PendingSend = {
+        message: copyMessage(message),
+        routing,
+        resolve,
+        reject,
+        limit: undefined,
+        isBehind: timeoutMs === undefined,
+        awaitsPoll: false,
       }
+      this.#setSending(sending, timeoutMs)
+    })
+  }
+
+  #setSending(sending: PendingSend, timeoutMs: number | undefined): void {
+    this.#sending = sending
+    this.#beginWait(sending, timeoutMs)
+    this.mixed?.wantOut(true)
+  }
+
+  #finishSending(): void {
+    const sending = this.#sending as PendingSend
+    this.#sending = undefined
+    this.#endWait(sending)
+    this.mixed?.wantOut(false)
+    this.#sendPending(sending)
+    if (this.#receiving !== undefined) afterPrograms(() => this.#readableAfterSend())
+    if (this.held.isDue) this.sendHeld()
+  }
+
+  #sendPending(sending: PendingSend): void {
+    try {
+      const outcome = this.trySend(sending.message, sending.routing)
+      if (outcome === undefined) sending.resolve()
+      else if (typeof outcome === "string") sending.reject(this.refused(outcome, this.send))
+      else outcome.then(sending.resolve, sending.reject)
+    } catch (error) {
+      sending.reject(error as Error)
     }
   }
 
@@ -273,255 +265,141 @@ export class Operations implements SocketTypeEvents {
     return isOutdated() && this.#isConnected()
   }
 
-  /** Whether to hold messages: what becomes of them would be decided on old news. */
+  /** Whether what becomes of a message would be decided on old news. */
   get #mustPoll(): boolean {
     return (this.mixed !== undefined || this.type.decidesNow) && this.#knowsOldNews
   }
 
-  #isUpToDate(message: Message, routing: Routing): boolean {
-    return this.mixed === undefined && message.length > 0 && this.type.isUpToDate(message, routing)
-  }
-
-  #waitForRoom(message: Message, routing: Routing, timeoutMs: number): Promise<void> {
-    return this.#knowsOldNews
-      ? this.#holdSend(message, routing, timeoutMs)
-      : this.#waitToSend(message, routing, timeoutMs)
+  /** Returns whether to hold a message until the event loop has polled. */
+  mustPoll(message: Message, routing: Routing): boolean {
+    if (!this.#mustPoll) return false
+    return (
+      this.mixed !== undefined || message.length === 0 || !this.type.isUpToDate(message, routing)
+    )
   }
 
   /** Holds a message until the event loop has polled. Programs that do not await send() may go on sending. */
   #holdSend(message: Message, routing: Routing, timeoutMs: number): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#held.push({
-        message: copySmallParts(message),
-        bytes: bytesOf(message),
-        routing,
-        resolve,
-        reject,
-        limit: undefined,
-        isBehind: false,
-        awaitsPoll: false,
-        timeoutMs,
-        sinceMs: clockMs(),
-      })
-      if (this.#awaitsPoll || this.#sending) return
-      this.#awaitsPoll = true
-      afterPoll(() => this.sendHeld())
-    })
+    const sent = this.held.add(message, routing, timeoutMs)
+    if (!this.#sending) this.held.sendAfterPoll(() => this.sendHeld())
+    return sent
   }
 
   /** Sends the held messages, or makes the first that finds no room the pending one. */
   sendHeld(): void {
     if (this.#sending) return
-    this.#awaitsPoll = false
-    if (this.holds && this.#receiving !== undefined) afterPrograms(() => this.#readableAfterSend())
-    for (let next = this.#held.shift(); next; next = this.#held.shift()) {
-      const leftMs =
-        next.timeoutMs < 0 ? -1 : Math.max(0, next.sinceMs + next.timeoutMs - clockMs())
-      if (leftMs !== 0 && !this.isClosed && this.#mustWait(next)) {
-        this.#setPending(next, leftMs)
-        return
-      }
-      if (bytesOf(next.message) === next.bytes) this.#trySending(next)
-      else next.reject(partDetached(next.bytes))
-    }
-    const waiters = this.#heldWaiters
-    this.#heldWaiters = []
-    for (const notify of waiters) notify()
+    if (this.held.length > 0 && this.#receiving !== undefined)
+      afterPrograms(() => this.#readableAfterSend())
+    this.held.sendAll()
   }
 
-  /** Returns whether a held message waits for room. There seemed to be some when it was sent. */
-  #mustWait({ message }: HeldSend): boolean {
-    return !this.hasOut() && (this.mixed !== undefined || !this.type.refuses(message))
-  }
-
-  /** Resolves once the messages that wait for a poll have been sent, or wait for room. */
-  polled(): Promise<void> {
-    return this.#awaitsPoll ? new Promise(afterPoll) : RESOLVED
-  }
-
-  /** Whether messages are held. */
-  get holds(): boolean {
-    return this.#held.length > 0
-  }
-
-  /** Calls back once no message is held any more, but sent or refused. */
-  afterHeld(callback: () => void): void {
-    if (!this.holds) callback()
-    else this.#heldWaiters.push(callback)
+  /** Makes a held message the pending call if there is no room, although there seemed to be some before. */
+  #makePending(held: PendingSend, timeoutMs: number): boolean {
+    if (this.isClosed || this.hasOut()) return false
+    if (this.mixed === undefined && this.type.refuses(held.message)) return false
+    this.#setSending(held, timeoutMs)
+    return true
   }
 
   /** Calls back once the messages so far have been sent or refused, and their calls have settled. */
   afterSent(callback: () => void): void {
-    this.afterHeld(() => {
-      const { turn } = this.#budget
+    this.held.afterAll(() => {
+      const { turn } = this.budget
       if (turn) void turn.then(callback)
       else callback()
     })
   }
 
-  // -- Sending later -----------------------------------------------------------------
-
-  /** Waits until there is room, or for a turn of the event loop if `timeoutMs` is undefined. */
-  #waitToSend(message: Message, routing: Routing, timeoutMs: number | undefined): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const copied = copyMessage(message)
-      const sending: PendingSend = {
-        message: copied,
-        routing,
-        resolve,
-        reject,
-        limit: undefined,
-        isBehind: timeoutMs === undefined,
-        awaitsPoll: false,
-      }
-      this.#setPending(sending, timeoutMs)
-    })
-  }
-
-  #setPending(sending: PendingSend, timeoutMs: number | undefined): void {
-    this.#sending = sending
-    this.#hold.ref()
-    if (timeoutMs === undefined) setImmediate(sendNow, this, sending)
-    else if (timeoutMs > 0) this.#limitSending(sending, timeoutMs)
-    this.mixed?.wantOut(true)
-  }
-
-  #limitSending(sending: PendingSend, timeoutMs: number): void {
-    sending.limit = new Deadline(timeoutMs, () => this.sendNow(sending))
-  }
-
-  #finishSending(): void {
-    const sending = this.#sending as PendingSend
-    this.#sending = undefined
-    this.#budget.reset()
-    sending.limit?.clear()
-    this.#hold.unref()
-    this.mixed?.wantOut(false)
-    this.#trySending(sending)
-    if (this.#receiving !== undefined) afterPrograms(() => this.#readableAfterSend())
-    if (!this.#awaitsPoll && (this.holds || this.#heldWaiters.length > 0)) this.sendHeld()
-  }
-
-  #trySending(sending: PendingSend): void {
-    try {
-      const refusal = this.#trySend(sending.message, sending.routing)
-      if (refusal === undefined) sending.resolve()
-      else if (typeof refusal === "string") sending.reject(this.#refused(refusal, this.send))
-      else refusal.then(sending.resolve, sending.reject)
-    } catch (error) {
-      sending.reject(error as Error)
-    }
-  }
-
-  sendNow(sending: PendingSend): void {
-    if (this.#sending !== sending) return
-    if (sending.isBehind && this.#mustPoll) {
-      afterPoll(() => this.sendNow(sending))
-      return
-    }
-    sending.isBehind = false
-    const { sendTimeoutMs } = this.#state
-    // Room that there was before the turn may have gone with its peer.
-    if (sending.limit !== undefined || sendTimeoutMs === 0 || this.hasOut()) this.#finishSending()
-    else if (sendTimeoutMs > 0) this.#limitSending(sending, sendTimeoutMs)
-  }
-
   // -- Receiving -------------------------------------------------------------------
 
-  get isBehind(): boolean {
-    return this.#receiving?.isBehind ?? false
-  }
-
-  receive(receiveTimeoutMs: number = this.#state.receiveTimeoutMs): Promise<Received> {
+  receive(timeoutMs: number = this.#state.receiveTimeoutMs): Promise<Received> {
     if (this.#receiving) throw shorten(busyError("receive"), this.receive)
-    if (this.#isTwoWay && receiveTimeoutMs !== 0) this.type.hasOut()
-    if (receiveTimeoutMs === 0 && !this.hasIn() && (this.holds || this.#knowsOldNews))
-      return this.#waitToReceive(0)
-    if (receiveTimeoutMs === 0 || this.hasIn()) {
-      if (receiveTimeoutMs === 0 || this.#budget.countOperation()) {
-        const message = this.#tryReceive()
-        if (typeof message === "string") {
-          // libzmq has a message, which it gives to a pending call only.
-          if (this.mixed?.isReadable) return this.#waitToReceive(NATIVE_RECEIVE_MS)
-          return this.#rejectSoon(this.#refused(message, this.receive))
-        }
-        if (this.#sending !== undefined) this.writable()
-        return this.#budget.turnAfter(message)?.then(() => message) ?? Promise.resolve(message)
-      }
-      return this.#waitToReceive(undefined)
+    if (timeoutMs === 0) {
+      if (!this.hasIn() && (this.held.length > 0 || this.#knowsOldNews))
+        return this.#waitToReceive(0)
+      return this.#receiveAtOnce()
     }
-    return this.#waitToReceive(receiveTimeoutMs)
+    if (this.#isTwoWay) this.type.hasOut()
+    if (!this.hasIn()) return this.#waitToReceive(timeoutMs)
+    return this.budget.countOperation() ? this.#receiveAtOnce() : this.#waitToReceive(undefined)
   }
 
-  /** Receives a message for a proxy, which has checked that there is one. */
-  receiveForProxy(): Received {
-    const message = this.#tryReceive()
-    if (typeof message === "string") throw this.#refused(message, this.receiveForProxy)
-    return message
+  #receiveAtOnce(): Promise<Received> {
+    const message = this.tryReceive()
+    if (typeof message === "string") {
+      // libzmq has a message, which it gives to a pending call only.
+      if (this.mixed?.isReadable) return this.#waitToReceive(NATIVE_RECEIVE_MS)
+      return this.#rejectSoon(this.refused(message, this.receive))
+    }
+    if (this.#sending !== undefined) this.writable()
+    return this.budget.turnAfter(message)?.then(() => message) ?? Promise.resolve(message)
+  }
+
+  tryReceive(): Received | Refusal {
+    return this.mixed ? this.mixed.receive() : receiveFrom(this.type)
   }
 
   /** Waits for a message, or for a turn of the event loop if `timeoutMs` is undefined, or for a poll if it is 0. */
   #waitToReceive(timeoutMs: number | undefined): Promise<Received> {
     return new Promise((resolve, reject) => {
-      const receiving: PendingReceive = {
-        resolve,
-        reject,
-        limit: undefined,
-        isBehind: timeoutMs === undefined,
-      }
+      const receiving = { resolve, reject, limit: undefined, isBehind: timeoutMs === undefined }
       this.#receiving = receiving
-      this.#hold.ref()
-      if (timeoutMs === undefined) setImmediate(receiveNow, this, receiving)
-      else if (timeoutMs === 0) afterPoll(() => this.#finishIfPending(receiving))
-      else if (timeoutMs > 0) this.#limitReceiving(receiving, timeoutMs)
+      this.#beginWait(receiving, timeoutMs)
+      if (timeoutMs === 0)
+        afterPoll(() => {
+          if (this.#receiving === receiving) this.#finishReceiving()
+        })
       this.mixed?.wantIn(true)
     })
   }
 
-  #limitReceiving(receiving: PendingReceive, timeoutMs: number): void {
-    receiving.limit = new Deadline(timeoutMs, () => this.receiveNow(receiving))
-  }
-
   #finishReceiving(): void {
-    const receiving = this.#receiving as PendingReceive
+    const receiving = this.#receiving as PendingCall<Received>
     this.#receiving = undefined
-    this.#budget.reset()
-    receiving.limit?.clear()
-    this.#hold.unref()
+    this.#endWait(receiving)
     this.mixed?.wantIn(false)
-    const message = this.#tryReceive()
-    if (typeof message === "string") receiving.reject(this.#refused(message, this.receive))
+    const message = this.tryReceive()
+    if (typeof message === "string") receiving.reject(this.refused(message, this.receive))
     else receiving.resolve(message)
     if (this.#sending !== undefined) afterPrograms(() => this.#writableAfterReceive())
   }
 
-  #finishIfPending(receiving: PendingReceive): void {
-    if (this.#receiving === receiving) this.#finishReceiving()
+  // -- Waiting, in either direction --------------------------------------------------
+
+  #beginWait(call: PendingSend | PendingCall<Received>, timeoutMs: number | undefined): void {
+    this.#hold.ref()
+    if (timeoutMs === undefined) setImmediate(Operations.#retry, this, call)
+    else if (timeoutMs > 0) this.#limit(call, timeoutMs)
   }
 
-  receiveNow(receiving: PendingReceive): void {
-    if (this.#receiving !== receiving) return
-    receiving.isBehind = false
-    const { receiveTimeoutMs } = this.#state
-    // A message that there was before the turn may have gone with its peer.
-    if (receiving.limit !== undefined || receiveTimeoutMs === 0 || this.hasIn())
-      this.#finishReceiving()
-    else if (receiveTimeoutMs > 0) this.#limitReceiving(receiving, receiveTimeoutMs)
+  #limit(call: PendingSend | PendingCall<Received>, timeoutMs: number): void {
+    call.limit = new Deadline(timeoutMs, () => Operations.#retry(this, call))
   }
-}
 
-function bytesOf(message: Message): number {
-  let bytes = 0
-  for (const { length } of message) bytes += length
-  return bytes
-}
+  #endWait({ limit }: PendingSend | PendingCall<Received>): void {
+    this.budget.reset()
+    limit?.clear()
+    this.#hold.unref()
+  }
 
-function sendNow(operations: Operations, sending: PendingSend): void {
-  operations.sendNow(sending)
-}
-
-function receiveNow(operations: Operations, receiving: PendingReceive): void {
-  operations.receiveNow(receiving)
+  /** Ends a pending call if it has had its turn or its time is over; else it begins to wait for room or a message. */
+  static #retry(operations: Operations, call: PendingSend | PendingCall<Received>): void {
+    const isSend = operations.#sending === call
+    if (!isSend && operations.#receiving !== call) return
+    if (isSend && call.isBehind && operations.#mustPoll) {
+      afterPoll(() => Operations.#retry(operations, call))
+      return
+    }
+    call.isBehind = false
+    const { sendTimeoutMs, receiveTimeoutMs } = operations.#state
+    const timeoutMs = isSend ? sendTimeoutMs : receiveTimeoutMs
+    const isOver = call.limit !== undefined || timeoutMs === 0
+    // Room, or a message, that there was before the turn may have gone with its peer.
+    if (isOver || (isSend ? operations.hasOut() : operations.hasIn())) {
+      if (isSend) operations.#finishSending()
+      else operations.#finishReceiving()
+    } else if (timeoutMs > 0) operations.#limit(call, timeoutMs)
+  }
 }
 
 /**

@@ -2,6 +2,7 @@ import type * as zmq from "zeromq"
 import type { Socket } from "zeromq"
 import type { Message } from "../patterns/message.js"
 import type { Routing } from "../patterns/socket-type.js"
+import { afterPoll } from "../transport/last-poll.js"
 import { zmqError } from "../transport/zmq-error.js"
 import { loadZeromq } from "../zeromq.js"
 import { checkFree } from "./blocking.js"
@@ -148,9 +149,9 @@ class Forwarding {
       const hasOut = to.hasOut()
       const hasIn = from.hasIn()
       if (hasOut && hasIn && !this.#isPaused) {
-        const [message, routing] = splitRouting(from.receiveForProxy())
+        const [message, routing] = splitRouting(receive(from))
         try {
-          await to.sendForProxy(message, routing)
+          await send(to, message, routing)
         } catch (error) {
           // A message of too many parts is dropped, so that a peer cannot end the proxy with one.
           if ((error as { code?: string }).code !== "ERR_OUT_OF_RANGE") throw error
@@ -170,6 +171,47 @@ class Forwarding {
     })
     return this.#change
   }
+}
+
+/** Sends a message, however long that takes. */
+function send(to: Operations, message: Message, routing: Routing): Promise<void> {
+  return to.mustPoll(message, routing)
+    ? new Promise<void>(afterPoll).then(() => sendNow(to, message, routing))
+    : sendNow(to, message, routing)
+}
+
+function sendNow(to: Operations, message: Message, routing: Routing): Promise<void> {
+  const outcome = to.trySend(message, routing)
+  if (outcome === "EAGAIN") return sendLater(to, message, routing)
+  if (typeof outcome === "object")
+    return outcome.catch((error) => {
+      if (error.code !== "EAGAIN") throw error
+      return sendLater(to, message, routing)
+    })
+  if (outcome === undefined && !to.budget.countOperation()) return to.budget.nextTurn()
+  return to.sent(message, outcome)
+}
+
+/** Tries again each time there is room, which may be in the pipes of other peers. */
+async function sendLater(to: Operations, message: Message, routing: Routing): Promise<void> {
+  for (let mayWait = true; ; mayWait = !mayWait) {
+    try {
+      if (mayWait) return await to.waitToSend(message, routing, -1)
+      // Others may have got room since it was refused, while nobody waited for that.
+      const outcome = to.trySend(message, routing)
+      if (typeof outcome === "string") throw to.refused(outcome, sendLater)
+      return await outcome
+    } catch (error) {
+      if ((error as { code?: string }).code !== "EAGAIN" || to.isClosed) throw error
+    }
+  }
+}
+
+/** Receives a message, of which there is one. */
+function receive(from: Operations): Received {
+  const message = from.tryReceive()
+  if (typeof message === "string") throw from.refused(message, receive)
+  return message
 }
 
 /** Splits a received message into its parts and its routing. */

@@ -69,7 +69,7 @@ export class SocketCore implements Core {
     }
     const depart = () => operations.sendHeld()
     const leaving = { lingerLeftMs, hasUnsent: true, noticeEnds, depart }
-    const gone = operations.holds ? exitsLater(leaving, context) : undefined
+    const gone = operations.held.length > 0 ? exitsLater(leaving, context) : undefined
     operations.close(() => {
       gone?.()
       this.endpoints.close(lingerMs, ended)

@@ -264,8 +264,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: OPERATIONS,
-        from: "if (this.holds || (this.#mustPoll && !this.#isUpToDate(message, routing)))",
-        to: "if (!this.holds && this.#mustPoll && !this.#isUpToDate(message, routing))",
+        from: "if (held > 0 || this.mustPoll(message, routing))",
+        to: "if (held === 0 && this.mustPoll(message, routing))",
       },
     ],
   },
@@ -273,9 +273,9 @@ export const mutations: readonly Mutation[] = [
     name: "messages that wait for a poll are sent in another order",
     patches: [
       {
-        file: OPERATIONS,
-        from: "    for (let next = this.#held.shift(); next; next = this.#held.shift()) {\n",
-        to: "    const held = [...this.#held].reverse()\n    while (this.#held.length > 0) this.#held.shift()\n    for (const one of held) this.#held.push(one)\n    for (let next = this.#held.shift(); next; next = this.#held.shift()) {\n",
+        file: "src/sockets/held-sends.ts",
+        from: "    for (let next = this.#queue.shift(); next; next = this.#queue.shift()) {\n",
+        to: "    const held = [...this.#queue].reverse()\n    while (this.length > 0) this.#queue.shift()\n    for (const one of held) this.#queue.push(one)\n    for (let next = this.#queue.shift(); next; next = this.#queue.shift()) {\n",
       },
     ],
   },
@@ -284,8 +284,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: OPERATIONS,
-        from: "if (this.#sending || this.#held.length > OPERATIONS_MAX)",
-        to: "if (this.#sending || this.holds)",
+        from: "if (this.#sending || held > OPERATIONS_MAX)",
+        to: "if (this.#sending || held > 0)",
       },
     ],
   },
@@ -305,7 +305,12 @@ export const mutations: readonly Mutation[] = [
       {
         file: OPERATIONS,
         from: "    if (this.mixed) this.sendHeld() // libzmq's side is closed next\n",
-        to: "    while (this.holds) this.#held.shift()?.resolve()\n",
+        to: "    this.held.forget()\n",
+      },
+      {
+        file: "src/sockets/held-sends.ts",
+        from: "  get length(): number {\n",
+        to: "  forget(): void {\n    while (this.length > 0) this.#queue.shift()?.resolve()\n  }\n\n  get length(): number {\n",
       },
     ],
   },
@@ -644,7 +649,7 @@ export const mutations: readonly Mutation[] = [
       {
         file: "src/sockets/proxy.ts",
         from: "if (hasOut && hasIn && !this.#isPaused) {\n",
-        to: "if (hasIn && this.#isPaused) from.receiveForProxy()\n      if (hasOut && hasIn && !this.#isPaused) {\n",
+        to: "if (hasIn && this.#isPaused) from.tryReceive()\n      if (hasOut && hasIn && !this.#isPaused) {\n",
       },
     ],
   },

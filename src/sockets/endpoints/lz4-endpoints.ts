@@ -51,7 +51,7 @@ export class Lz4Endpoints implements EndpointMethods {
       async () => {
         const { endpoints, operations } = this.#coreFor(socket)
         await turn()
-        await operations.polled()
+        await operations.held.polled()
         name = await endpoints.resolve(socket, address)
       },
       // A listener of "close" may bind again.
