@@ -67,7 +67,7 @@ export type { Waiting } from "./transport/transport.js"
 
 const zeromq = loadZeromq()
 
-// A class and its type have the same name, as in zeromq.js.
+// A class and its type have the same name, as in zeromq.js, which all classes are derived from.
 /** The features that the libzmq inside zeromq.js was built with. */
 export const capability: typeof zmq.capability = zeromq.capability
 /**
@@ -99,65 +99,54 @@ export type Proxy<F extends zmq.Socket = zmq.Socket, B extends zmq.Socket = zmq.
   F,
   B
 >
-/** zeromq.js's Stream: plain TCP, without ZMTP. It does not support `lz4+tcp://`, and its errors say so. */
+/** zeromq.js's Stream: plain TCP, without ZMTP. Its errors say that it has no `lz4+tcp://`. */
 export const Stream: typeof zmq.Stream = withoutLz4(zeromq.Stream, "plain TCP")
-/** zeromq.js's Stream: plain TCP, without ZMTP. It does not support `lz4+tcp://`, and its errors say so. */
+/** A socket of plain TCP. */
 export type Stream = zmq.Stream
-/** PAIR: exactly one peer, both ways. As zeromq.js's Pair, and also for `lz4+tcp://`. */
+/** PAIR: exactly one peer, both ways. */
 export const Pair: Lz4Class<typeof zmq.Pair> = extend(zeromq.Pair)
-/** PAIR: exactly one peer, both ways. As zeromq.js's Pair, and also for `lz4+tcp://`. */
+/** A PAIR socket. */
 export type Pair = InstanceType<typeof Pair>
 /**
  * PUB: sends messages to all peers whose subscriptions match. Topics are matched against the
- * message as it was sent, not against the wire. As zeromq.js's Publisher, and also for
- * `lz4+tcp://`.
+ * message as it was sent, not against the wire.
  */
 export const Publisher: Lz4Class<typeof zmq.Publisher> = extend(zeromq.Publisher)
-/**
- * PUB: sends messages to all peers whose subscriptions match. Topics are matched against the
- * message as it was sent, not against the wire. As zeromq.js's Publisher, and also for
- * `lz4+tcp://`.
- */
+/** A PUB socket. */
 export type Publisher = InstanceType<typeof Publisher>
-/**
- * SUB: receives the messages of publishers that match its subscriptions. As zeromq.js's Subscriber,
- * and also for `lz4+tcp://`.
- */
+/** SUB: receives the messages of publishers that match its subscriptions. */
 export const Subscriber: Lz4Class<typeof zmq.Subscriber> = extend(zeromq.Subscriber)
-/**
- * SUB: receives the messages of publishers that match its subscriptions. As zeromq.js's Subscriber,
- * and also for `lz4+tcp://`.
- */
+/** A SUB socket. */
 export type Subscriber = InstanceType<typeof Subscriber>
-/** XPUB: a PUB that receives subscriptions as messages. As zeromq.js's XPublisher, and also for `lz4+tcp://`. */
+/** XPUB: a PUB that receives subscriptions as messages. */
 export const XPublisher: Lz4Class<typeof zmq.XPublisher> = extend(zeromq.XPublisher)
-/** XPUB: a PUB that receives subscriptions as messages. As zeromq.js's XPublisher, and also for `lz4+tcp://`. */
+/** An XPUB socket. */
 export type XPublisher = InstanceType<typeof XPublisher>
-/** XSUB: a SUB that sends subscriptions as messages. As zeromq.js's XSubscriber, and also for `lz4+tcp://`. */
+/** XSUB: a SUB that sends subscriptions as messages. */
 export const XSubscriber: Lz4Class<typeof zmq.XSubscriber> = extend(zeromq.XSubscriber)
-/** XSUB: a SUB that sends subscriptions as messages. As zeromq.js's XSubscriber, and also for `lz4+tcp://`. */
+/** An XSUB socket. */
 export type XSubscriber = InstanceType<typeof XSubscriber>
-/** PUSH: deals messages out to its PULL peers in turn. As zeromq.js's Push, and also for `lz4+tcp://`. */
+/** PUSH: deals messages out to its PULL peers in turn. */
 export const Push: Lz4Class<typeof zmq.Push> = extend(zeromq.Push)
-/** PUSH: deals messages out to its PULL peers in turn. As zeromq.js's Push, and also for `lz4+tcp://`. */
+/** A PUSH socket. */
 export type Push = InstanceType<typeof Push>
-/** PULL: receives from all its PUSH peers in turn. As zeromq.js's Pull, and also for `lz4+tcp://`. */
+/** PULL: receives from all its PUSH peers in turn. */
 export const Pull: Lz4Class<typeof zmq.Pull> = extend(zeromq.Pull)
-/** PULL: receives from all its PUSH peers in turn. As zeromq.js's Pull, and also for `lz4+tcp://`. */
+/** A PULL socket. */
 export type Pull = InstanceType<typeof Pull>
-/** REQ: sends a request, then receives its reply. As zeromq.js's Request, and also for `lz4+tcp://`. */
+/** REQ: sends a request, then receives its reply. */
 export const Request: Lz4Class<typeof zmq.Request> = extend(zeromq.Request)
-/** REQ: sends a request, then receives its reply. As zeromq.js's Request, and also for `lz4+tcp://`. */
+/** A REQ socket. */
 export type Request = InstanceType<typeof Request>
-/** REP: receives a request, then sends its reply. As zeromq.js's Reply, and also for `lz4+tcp://`. */
+/** REP: receives a request, then sends its reply. */
 export const Reply: Lz4Class<typeof zmq.Reply> = extend(zeromq.Reply)
-/** REP: receives a request, then sends its reply. As zeromq.js's Reply, and also for `lz4+tcp://`. */
+/** A REP socket. */
 export type Reply = InstanceType<typeof Reply>
-/** DEALER: deals messages out to all peers, and receives from all, without waiting for replies. As zeromq.js's Dealer, and also for `lz4+tcp://`. */
+/** DEALER: deals messages out to all peers, and receives from all, without waiting for replies. */
 export const Dealer: Lz4Class<typeof zmq.Dealer> = extend(zeromq.Dealer)
-/** DEALER: deals messages out to all peers, and receives from all, without waiting for replies. As zeromq.js's Dealer, and also for `lz4+tcp://`. */
+/** A DEALER socket. */
 export type Dealer = InstanceType<typeof Dealer>
-/** ROUTER: the first part of a message is the routing id of the peer that it comes from or goes to. As zeromq.js's Router, and also for `lz4+tcp://`. */
+/** ROUTER: the first part of a message is the routing id of the peer that it comes from or goes to. */
 export const Router: Lz4Class<typeof zmq.Router> = extend(zeromq.Router)
-/** ROUTER: the first part of a message is the routing id of the peer that it comes from or goes to. As zeromq.js's Router, and also for `lz4+tcp://`. */
+/** A ROUTER socket. */
 export type Router = InstanceType<typeof Router>
