@@ -1,8 +1,7 @@
 /** The draft sockets of zeromq, which also speak `lz4+tcp://`. */
 import type * as draft from "zeromq/draft.js"
 import type { Lz4Class } from "./exports.js"
-import { extend } from "./sockets/extend.js"
-import { withoutLz4 } from "./sockets/without-lz4.js"
+import { extend, withoutLz4 } from "./sockets/extend.js"
 import { loadDraft } from "./zeromq.js"
 
 const zeromq = loadDraft()

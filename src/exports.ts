@@ -1,8 +1,6 @@
 import type * as zmq from "zeromq"
-import { extend, type Lz4Class } from "./sockets/extend.js"
-import { NamedObserver } from "./sockets/observer.js"
+import { extend, type Lz4Class, NamedObserver, withoutLz4 } from "./sockets/extend.js"
 import { NamedProxy } from "./sockets/proxy.js"
-import { withoutLz4 } from "./sockets/without-lz4.js"
 import { loadZeromq } from "./zeromq.js"
 
 export type {

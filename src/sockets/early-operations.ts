@@ -1,10 +1,9 @@
 import { clearTimeout, clockMs, setTimeout } from "../base/runtime.js"
 import { shorten } from "../transport/zmq-error.js"
-import type { Core } from "./core.js"
 import { Hold } from "./event-loop/hold.js"
 import { busyError } from "./mistakes.js"
 
-interface Operation {
+interface Operation<Core> {
   /**
    * Begins the operation with the socket core, or with libzmq if there is none. It may wait
    * `timeoutMs`; -1 is no limit.
@@ -21,9 +20,9 @@ interface Operation {
  * Calls of send() and receive() before the socket has an endpoint, when it is not yet known whether
  * libzmq or the socket core will handle them.
  */
-export class EarlyOperations {
+export class EarlyOperations<Core> {
   readonly #hold = new Hold()
-  readonly #waiting = new Map<"send" | "receive", Operation>()
+  readonly #waiting = new Map<"send" | "receive", Operation<Core>>()
 
   isWaiting(name: "send" | "receive"): boolean {
     return this.#waiting.has(name)
@@ -53,7 +52,7 @@ export class EarlyOperations {
   }
 
   #begin(name: "send" | "receive", core: Core | undefined, timeoutMs: number): void {
-    const operation = this.#waiting.get(name) as Operation
+    const operation = this.#waiting.get(name) as Operation<Core>
     this.#waiting.delete(name)
     clearTimeout(operation.timer)
     this.#hold.unref()

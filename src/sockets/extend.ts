@@ -1,9 +1,12 @@
-import type { Observer, Socket as ZmqSocket } from "zeromq"
+import type * as zmq from "zeromq"
+import type { Socket as ZmqSocket } from "zeromq"
 import { isLz4 } from "../transport/address.js"
+import { explanation } from "../transport/zmq-error.js"
+import { loadZeromq } from "../zeromq.js"
 import { checkFree } from "./blocking.js"
 import { defineEndpointMethods } from "./endpoints/endpoint-methods.js"
 import { ENDPOINT_OPTIONS, type EndpointOptions } from "./endpoints/endpoint-options.js"
-import { Lz4Endpoints } from "./endpoints/lz4-endpoints.js"
+import { lz4Endpoints } from "./endpoints/lz4-endpoints.js"
 import { NativeEndpoints, type NativeMethods } from "./endpoints/native-endpoints.js"
 import { unwatch, watch } from "./event-loop/exit.js"
 import type { Lz4 } from "./lz4.js"
@@ -17,7 +20,7 @@ import {
 } from "./mistakes.js"
 import { Monitor } from "./monitor.js"
 import { NATIVE_RECEIVE_MS } from "./native-pipe.js"
-import { SocketCore } from "./socket-core.js"
+import { OPEN, SocketCore } from "./socket-core.js"
 import { ensureState, type SocketState, stateOf } from "./state.js"
 import { OPTION } from "./zmq-numbers.js"
 
@@ -67,15 +70,6 @@ export type Lz4Instance<S extends ZmqSocket> = S &
 /** A class of sockets. */
 // biome-ignore lint/suspicious/noExplicitAny: TypeScript requires it of the base of a mixin
 export type SocketClass = new (...args: any[]) => ZmqSocket
-
-/** Returns the core of a socket of these classes, and creates it if there is none. */
-export function coreFor(socket: ZmqSocket): SocketCore {
-  return (socket as unknown as { [OPEN](): SocketCore })[OPEN]()
-}
-
-const OPEN = Symbol("open")
-
-const lz4Endpoints = new Lz4Endpoints(coreFor)
 
 /** Extends a socket class of zeromq.js. The class keeps its name and its other behaviour. */
 export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
@@ -249,7 +243,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     (socket) => coreOf(socket)?.operations.isWritable ?? inherited("writable", socket),
   )
   defineGetter("events", (socket) => {
-    const observer = inherited("events", socket) as Observer
+    const observer = inherited("events", socket) as zmq.Observer
     const state = ensureState(socket)
     state.monitor ??= new Monitor(observer, state.nativeUsed)
     return observer
@@ -272,3 +266,34 @@ function redefines(prototype: object, name: string, base: object): boolean {
     if (Object.hasOwn(at, name)) return true
   return false
 }
+
+/** Returns a socket class of zeromq.js that does not support `lz4+tcp://`, and whose errors say so. */
+// biome-ignore lint/suspicious/noExplicitAny: TypeScript requires it of the base of a mixin
+export function withoutLz4<C extends new (...args: any[]) => ZmqSocket>(
+  Base: C,
+  speaks: string,
+): C {
+  class Socket extends Base {}
+  defineEndpointMethods(Socket.prototype, (name, socket, args) => {
+    const [address] = args
+    const reason = isLz4(address)
+      ? explanation(address, `is not for ${Base.name}, which speaks ${speaks}, not ZMTP`)
+      : nativeRefusalReason([address])
+    const call = Base.prototype[name] as (...args: unknown[]) => unknown
+    return explainRefusal(reason, args, () => call.apply(socket, args))
+  })
+  Object.defineProperty(Socket, "name", { value: Base.name })
+  return Socket
+}
+
+/** zeromq.js's Observer. As in libzmq, a new one takes the place of the socket's previous one. */
+export const NamedObserver: typeof zmq.Observer = new Proxy(loadZeromq().Observer, {
+  construct(Observer, [socket, ...more], newTarget) {
+    const observer = Reflect.construct(Observer, [socket, ...more], newTarget) as zmq.Observer
+    if (!("lz4" in socket)) return observer
+    const state = ensureState(socket)
+    state.monitor?.useNative() // so that the previous one gets its last event from libzmq
+    state.monitor = new Monitor(observer, state.nativeUsed)
+    return observer
+  },
+})

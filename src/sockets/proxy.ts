@@ -8,9 +8,9 @@ import { loadZeromq } from "../zeromq.js"
 import { checkFree } from "./blocking.js"
 import { Hold } from "./event-loop/hold.js"
 import { turn } from "./event-loop/turn.js"
-import { coreFor } from "./extend.js"
 import type { Received } from "./message.js"
 import type { Operations } from "./operations.js"
+import { coreFor } from "./socket-core.js"
 import { ensureState, type SocketState, stateOf } from "./state.js"
 
 const zeromq: typeof zmq = loadZeromq()

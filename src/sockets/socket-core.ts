@@ -1,22 +1,19 @@
 import type { Socket } from "zeromq"
+import type { FlushWaiter } from "../patterns/flush-waiters.js"
 import type { SocketType } from "../patterns/socket-type.js"
-import { explained } from "../transport/zmq-error.js"
-import type { Core } from "./core.js"
+import { Deadline } from "../transport/deadline.js"
+import { explained, zmqError } from "../transport/zmq-error.js"
 import { EndpointRegistry } from "./endpoints/endpoint-registry.js"
 import { exitsLater } from "./event-loop/exit.js"
 import { Hold } from "./event-loop/hold.js"
-import { flush } from "./flush.js"
 import { Operations } from "./operations.js"
-import type { SocketState } from "./state.js"
+import type { Core, SocketState } from "./state.js"
 import { SOCKET_TYPE_NAMES } from "./zmq-numbers.js"
 
 /** The `lz4+tcp://` side of a socket. It does not refer to the socket, which may be collected. */
 export class SocketCore implements Core {
   readonly operations: Operations
   readonly endpoints: EndpointRegistry
-  /** Whether the socket has send() and receive(). */
-  readonly canSend: boolean
-  readonly canReceive: boolean
   /** The latest value of the option, in case the socket is collected. */
   lingerMs: number
   readonly #hold = new Hold()
@@ -27,8 +24,6 @@ export class SocketCore implements Core {
     const isConnected = () => this.endpoints.isConnected
     this.operations = new Operations(typeName, state, this.#hold, isConnected)
     this.endpoints = new EndpointRegistry(socket, this.type, state, this.#hold)
-    this.canSend = "send" in socket
-    this.canReceive = "receive" in socket
     this.lingerMs = socket.linger
     for (const [subscribe, topic] of state.subscriptions)
       if (subscribe) this.type.subscribe(topic)
@@ -50,12 +45,36 @@ export class SocketCore implements Core {
   }
 
   /**
-   * Waits until all messages sent so far have been written, or never will be.
+   * Waits until the pipes have written all messages sent so far, or never will.
    *
    * @throws Error with code EAGAIN after `timeoutMs`; -1 is no limit.
    */
   flush(timeoutMs: number): Promise<void> {
-    return flush(this.operations, this.endpoints, timeoutMs, this.#hold)
+    return new Promise((resolve, reject) => {
+      let pending = 0
+      const over = (settle: () => void) => {
+        limit?.clear()
+        this.#hold.unref()
+        waiter.isOver = true
+        settle()
+      }
+      const waiter: FlushWaiter & { isOver: boolean } = {
+        isOver: false,
+        flushed: () => {
+          if (--pending === 0 && !waiter.isOver) over(resolve)
+        },
+      }
+      const timeOut = () => over(() => reject(flushTimedOut(timeoutMs)))
+      const limit = timeoutMs < 0 ? undefined : new Deadline(timeoutMs, timeOut)
+      this.#hold.ref()
+      this.operations.afterSent(() => {
+        if (waiter.isOver) return
+        const pipes = this.endpoints.sendingPipes
+        pending = pipes.length
+        if (pending === 0) over(resolve)
+        for (const pipe of pipes) pipe.whenFlushed(waiter)
+      })
+    })
   }
 
   close(lingerMs: number, ended: () => void): void {
@@ -76,4 +95,17 @@ export class SocketCore implements Core {
       this.type.close()
     })
   }
+}
+
+function flushTimedOut(timeoutMs: number): Error {
+  const message = `flush() timed out: after ${timeoutMs} ms, messages still wait to be written`
+  return zmqError("EAGAIN", undefined, message)
+}
+
+/** The method of a socket that returns its core, and creates it if there is none. */
+export const OPEN: unique symbol = Symbol("open")
+
+/** Returns the core of a socket of this package's classes, and creates it if there is none. */
+export function coreFor(socket: Socket): SocketCore {
+  return (socket as unknown as { [OPEN](): SocketCore })[OPEN]()
 }

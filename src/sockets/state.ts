@@ -1,12 +1,13 @@
 import { AsyncResource } from "node:async_hooks"
-import type { Socket } from "zeromq"
-import type { TypeOptions } from "../patterns/socket-type.js"
+import type { Context, Socket } from "zeromq"
+import type { Message } from "../patterns/message.js"
+import type { Routing, SocketType, TypeOptions } from "../patterns/socket-type.js"
 import { warn } from "../transport/diagnosis.js"
-import type { Core } from "./core.js"
+import type { Departure } from "../transport/transport.js"
 import { CurveKeys } from "./curve-keys.js"
 import type { EarlyOperations } from "./early-operations.js"
 import { Lz4 } from "./lz4.js"
-import { copyBytes } from "./message.js"
+import { copyBytes, type Received } from "./message.js"
 import type { Monitor } from "./monitor.js"
 import { TAKE_EFFECT_AT_ONCE } from "./socket-options.js"
 import { OPTION } from "./zmq-numbers.js"
@@ -20,6 +21,28 @@ const TYPE_FLAGS: Readonly<Record<number, keyof TypeOptions | undefined>> = {
   [OPTION.noDrop]: "noDrop",
   [OPTION.manual]: "manual",
   [OPTION.invertMatching]: "invertMatching",
+}
+
+/** What the socket's state, and the code for the end of the process, use of a socket core. */
+export interface Core {
+  readonly type: SocketType
+  lingerMs: number
+  readonly isClosed: boolean
+  readonly operations: {
+    send(message: Message, routing: Routing, timeoutMs?: number): Promise<void>
+    receive(timeoutMs?: number): Promise<Received>
+    /** Sends the messages that wait for a poll of the event loop. */
+    sendHeld(): void
+  }
+  readonly endpoints: {
+    readonly context: Context | undefined
+    /** The endpoints that were not released. */
+    readonly open: Iterable<{ noticeEnds(): void; depart(departure: Departure): void }>
+  }
+  changeHighWaterMarks(socket: Socket): void
+  flush(timeoutMs: number): Promise<void>
+  /** Closes the socket. Calls `ended` when its messages have been sent, or dropped after `lingerMs`. */
+  close(lingerMs: number, ended: () => void): void
 }
 
 const states = new WeakMap<Socket, SocketState>()
@@ -79,7 +102,7 @@ export class SocketState {
   /** Number of option changes. */
   optionChanges = 0
   /** Operations that wait for the first endpoint. */
-  earlyOperations: EarlyOperations | undefined
+  earlyOperations: EarlyOperations<Core> | undefined
   /** The bind, unbind or proxy in progress, during which the socket cannot be used. */
   blocked: "own" | "native" | undefined
   /** Whether to close the socket once it is no longer blocked. */

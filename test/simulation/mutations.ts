@@ -293,9 +293,9 @@ export const mutations: readonly Mutation[] = [
     name: "flush() does not wait for what waits for a poll",
     patches: [
       {
-        file: "src/sockets/flush.ts",
-        from: "    operations.afterSent(() => {\n",
-        to: "    ;((callback: () => void) => callback())(() => {\n",
+        file: "src/sockets/socket-core.ts",
+        from: "      this.operations.afterSent(() => {\n",
+        to: "      ;((callback: () => void) => callback())(() => {\n",
       },
     ],
   },

@@ -5,7 +5,7 @@ import { blocking } from "../blocking.js"
 import { turn } from "../event-loop/turn.js"
 import { copyBytes } from "../message.js"
 import { checkRoutingId } from "../mistakes.js"
-import type { SocketCore } from "../socket-core.js"
+import { coreFor } from "../socket-core.js"
 import type { SocketState } from "../state.js"
 import { OPTION } from "../zmq-numbers.js"
 import type { EndpointMethods } from "./endpoint-methods.js"
@@ -14,33 +14,26 @@ import type { EndpointOptions } from "./endpoint-options.js"
 type Args = [address: string, options?: EndpointOptions & { routingId?: string }]
 
 /** Binds and connects `lz4+tcp://` endpoints. */
-export class Lz4Endpoints implements EndpointMethods {
-  readonly #coreFor: (socket: Socket) => SocketCore
-
-  /** @param coreFor returns the core of a socket, which the first endpoint creates. */
-  constructor(coreFor: (socket: Socket) => SocketCore) {
-    this.#coreFor = coreFor
-  }
-
+export const lz4Endpoints: EndpointMethods = {
   bind(socket: Socket, state: SocketState, args: unknown[]): Promise<void> {
     const [address, options = {}] = args as Args
     return blocking(socket, state, async () => {
       try {
-        await this.#coreFor(socket).endpoints.bind(socket, address, options)
+        await coreFor(socket).endpoints.bind(socket, address, options)
       } finally {
         state.endpointCount++
       }
     })
-  }
+  },
 
   bindSync(socket: Socket, state: SocketState, args: unknown[]): void {
     const [address, options = {}] = args as Args
     try {
-      this.#coreFor(socket).endpoints.bindSync(socket, address, options)
+      coreFor(socket).endpoints.bindSync(socket, address, options)
     } finally {
       state.endpointCount++
     }
-  }
+  },
 
   unbind(socket: Socket, state: SocketState, args: unknown[]): Promise<void> {
     const [address] = args as Args
@@ -49,44 +42,44 @@ export class Lz4Endpoints implements EndpointMethods {
       socket,
       state,
       async () => {
-        const { endpoints, operations } = this.#coreFor(socket)
+        const { endpoints, operations } = coreFor(socket)
         await turn()
         await operations.held.polled()
         name = await endpoints.resolve(socket, address)
       },
       // A listener of "close" may bind again.
-      () => this.unbindSync(socket, state, [name]),
+      () => lz4Endpoints.unbindSync(socket, state, [name]),
     )
-  }
+  },
 
   unbindSync(socket: Socket, state: SocketState, args: unknown[]): void {
     try {
-      this.#release(socket, args)
+      release(socket, args)
     } finally {
       state.endpointCount--
     }
-  }
+  },
 
   connect(socket: Socket, state: SocketState, args: unknown[]): void {
     const [address, given] = args as Args
-    const core = this.#coreFor(socket)
+    const core = coreFor(socket)
     const isRouter = core.type.name === "ROUTER" && typeof given === "object"
     const options = isRouter ? withoutRoutingId(given ?? {}, state) : (given ?? {})
     core.endpoints.connect(socket, address, options)
     state.endpointCount++
-  }
+  },
 
   disconnect(socket: Socket, state: SocketState, args: unknown[]): void {
-    this.#release(socket, args)
+    release(socket, args)
     state.endpointCount--
-  }
+  },
+}
 
-  #release(socket: Socket, args: unknown[]): void {
-    const [address] = args as Args
-    const { endpoints, operations } = this.#coreFor(socket)
-    operations.sendHeld() // also to the peers of this endpoint
-    endpoints.disconnect(socket, address)
-  }
+function release(socket: Socket, args: unknown[]): void {
+  const [address] = args as Args
+  const { endpoints, operations } = coreFor(socket)
+  operations.sendHeld() // also to the peers of this endpoint
+  endpoints.disconnect(socket, address)
 }
 
 /** Takes the routing id of a ROUTER's next peer out of the options. */
