@@ -32,10 +32,7 @@ export async function blocking(
   }
 }
 
-/**
- * Records that zeromq.js blocks the socket, so that no socket core is created meanwhile: creating
- * it reads options.
- */
+/** Records that zeromq.js blocks the socket: no core is created meanwhile, since that reads options. */
 export function blockingNative(
   state: SocketState,
   work: Promise<void>,

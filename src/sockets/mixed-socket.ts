@@ -24,14 +24,6 @@ interface Rules {
   readonly mergesNotices?: boolean
 }
 
-/** What there was before the socket had its second side. */
-interface Earlier {
-  /** The side that the socket had, which gets the first turn to send. */
-  turn: Side
-  /** Whether libzmq's side of a REQ has a request without a reply. */
-  nativeRequest: boolean
-}
-
 /** The socket types that do more than take turns. */
 const RULES: Readonly<Partial<Record<SocketTypeName, Rules>>> = {
   PUB: { sendsTo: "both", allOrNone: true },
@@ -52,12 +44,22 @@ const RULES: Readonly<Partial<Record<SocketTypeName, Rules>>> = {
  * the wire, but libzmq has already applied the rules of the type: it matches subscriptions itself,
  * adds and removes routing ids and envelopes, pairs requests with replies, and represents many
  * peers. So there are two sockets of one type, and rules for their cooperation.
+ *
+ * Our transport speaks plain ZMTP, but does not serve the `tcp://` endpoints of such a socket. This class
+ * would still be needed for `ipc://`, `inproc://` and endpoints that were opened before the first
+ * `lz4+tcp://` one. What an endpoint can do would depend on the order of calls: only libzmq has
+ * `tcpMaxRetransmitTimeout`, `sendBufferSize`, `receiveBufferSize`, `interface` and `socksProxy`, and its
+ * threads keep `tcp://` peers alive while the program computes. The gain would be that libzmq is not polled.
+ *
+ * Nor is the number of libzmq's peers read from its events, which would give each peer of a mixed PUSH the
+ * same share: a pending receive() of an observer keeps the process alive, and libzmq's thread stops when
+ * nobody reads its events.
  */
 export class MixedSocket {
   readonly #type: SocketType
   readonly #options: TypeOptions
   readonly #rules: Rules
-  readonly #native: NativePipe
+  readonly native: NativePipe
   readonly #allOrNone: AllOrNone
   /** For an XPUB: the subscriptions of both sides, and a notice of our side that was read ahead. */
   readonly #notices: MixedXpubNotices | undefined
@@ -69,25 +71,30 @@ export class MixedSocket {
   /** The side of the current exchange. */
   #exchange: Side | undefined
 
+  /**
+   * @param turn the side that the socket had, which gets the first turn to send.
+   * @param nativeRequest whether libzmq's side of a REQ has a request without a reply.
+   */
   constructor(
     type: SocketType,
     options: TypeOptions,
     socket: () => NativeSocket | undefined,
     events: SocketTypeEvents,
-    { turn, nativeRequest }: Earlier = { turn: "own", nativeRequest: false },
+    turn: Side = "own",
+    nativeRequest = false,
   ) {
     this.#type = type
     this.#sendTurn = turn
     this.#options = options
     this.#rules = RULES[type.name] ?? {}
     if (this.#rules.mergesNotices) this.#notices = new MixedXpubNotices(options)
-    this.#native = new NativePipe(socket, {
+    this.native = new NativePipe(socket, {
       readable: () => events.readable(),
       writable: () => events.writable(),
       mayReceive: () => this.#mayReceive("native"),
       accepts: (message) => this.#notices?.isForProgram(message as Message, "native") ?? true,
     })
-    this.#allOrNone = new AllOrNone(type, (message) => this.#native.write(message, {}))
+    this.#allOrNone = new AllOrNone(type, (message) => this.native.write(message, {}))
     this.#exchange = this.#earlierExchange(nativeRequest)
   }
 
@@ -96,7 +103,7 @@ export class MixedSocket {
     const { exchangeBegins } = this.#rules
     if (exchangeBegins === "receive") {
       if (this.#type.hasOut()) return "own"
-      return this.#native.hasOut() ? "native" : undefined
+      return this.native.hasOut() ? "native" : undefined
     }
     if (exchangeBegins === undefined) return undefined
     // Our side refuses to receive if it has no exchange.
@@ -118,42 +125,32 @@ export class MixedSocket {
   // -- Receiving -------------------------------------------------------------------
 
   hasIn(): boolean {
-    return (this.#mayReceive("native") && this.#native.hasIn()) || this.#hasOwn()
+    return (this.#mayReceive("native") && this.native.hasIn()) || this.#hasOwn()
   }
 
   /** Whether a message can be received, including those that libzmq has not handed over yet. */
   get isReadable(): boolean {
-    return this.#hasOwn() || (this.#mayReceive("native") && this.#native.isReadable)
+    return this.#hasOwn() || (this.#mayReceive("native") && this.native.isReadable)
   }
 
   receive(): Received | Refusal {
-    const hasNative = this.#mayReceive("native") && this.#native.hasIn()
+    const hasNative = this.#mayReceive("native") && this.native.hasIn()
     const side = hasNative && (this.#receiveTurn === "native" || !this.#hasOwn()) ? "native" : "own"
-    const message = side === "native" ? (this.#native.read() as Received) : this.#receiveOwn()
+    const message = side === "native" ? (this.native.read() as Received) : this.#receiveOwn()
     if (typeof message === "string") return message
     this.#receiveTurn = side === "native" ? "own" : "native"
     const { exchangeBegins } = this.#rules
     if (exchangeBegins) this.#exchange = exchangeBegins === "receive" ? side : undefined
     // A call that finds a message here does not wait, so libzmq has to be asked now to get its turn.
-    if (side === "own" && !this.#options.manual && this.#hasOwn()) this.#native.fetch()
+    if (side === "own" && !this.#options.manual && this.#hasOwn()) this.native.fetch()
     return message
-  }
-
-  /** Receives from libzmq while `wanted`, because a receive() of the program is pending. */
-  wantIn(wanted: boolean): void {
-    this.#native.wantIn(wanted)
   }
 
   /** Returns whether the current exchange, if there is one, lets a side receive. */
   #mayReceive(side: Side): boolean {
-    switch (this.#rules.exchangeBegins) {
-      case "send":
-        return this.#exchange === side
-      case "receive":
-        return this.#exchange === undefined
-      default:
-        return true
-    }
+    const { exchangeBegins } = this.#rules
+    if (exchangeBegins === undefined) return true
+    return this.#exchange === (exchangeBegins === "send" ? side : undefined)
   }
 
   #hasOwn(): boolean {
@@ -180,9 +177,9 @@ export class MixedSocket {
   hasOut(): boolean {
     const { exchangeBegins } = this.#rules
     if (exchangeBegins === "receive")
-      return this.#replySide === "native" ? this.#native.hasOut() : this.#type.hasOut()
+      return this.#replySide === "native" ? this.native.hasOut() : this.#type.hasOut()
     if (!this.#mayBegin()) return false
-    return this.#type.hasOut() || this.#native.hasOut()
+    return this.#type.hasOut() || this.native.hasOut()
   }
 
   send(message: Message, routing: Routing): Refusal | Promise<void> | undefined {
@@ -197,18 +194,13 @@ export class MixedSocket {
     return this.#sendTo("own", message, routing) ?? this.#sendTo("native", message, routing)
   }
 
-  /** Polls libzmq for room while `wanted`. */
-  wantOut(wanted: boolean): void {
-    this.#native.wantOut(wanted)
-  }
-
   /** Returns whether a REQ may send a request. Other types always may. */
   #mayBegin(): boolean {
     return this.#exchange === undefined || this.#options.relaxed
   }
 
   #sendInTurn(message: Message, routing: Routing): Refusal | Promise<void> | undefined {
-    const isNative = this.#native.hasOut() && (this.#sendTurn === "native" || !this.#type.hasOut())
+    const isNative = this.native.hasOut() && (this.#sendTurn === "native" || !this.#type.hasOut())
     const side = isNative ? "native" : "own"
     const outcome = this.#sendTo(side, message, routing)
     if (typeof outcome === "string") return outcome
@@ -221,7 +213,7 @@ export class MixedSocket {
   #countTurn(side: Side): void {
     if (side !== this.#sendTurn) this.#sentInTurn = 0
     this.#sendTurn = side
-    const { peers } = this.#native
+    const { peers } = this.native
     const turns = peers === undefined ? 1 : side === "native" ? peers : this.#type.turns
     if (++this.#sentInTurn < turns) return
     this.#sendTurn = side === "native" ? "own" : "native"
@@ -231,28 +223,28 @@ export class MixedSocket {
   #beginExchange(side: Side): void {
     this.#exchange = side
     // A reply to an earlier request, which the program has given up.
-    this.#native.read()
-    this.#native.listen()
+    this.native.read()
+    this.native.listen()
   }
 
   /** The side that a reply is sent to. Without an exchange our side refuses it. */
   get #replySide(): Side {
     if (this.#exchange !== undefined) return this.#exchange === "native" ? "native" : "own"
     // libzmq may have passed a request to a receive() that began before our side existed.
-    return !this.#native.hasIn() && this.#native.hasOut() ? "native" : "own"
+    return !this.native.hasIn() && this.native.hasOut() ? "native" : "own"
   }
 
   #reply(message: Message, routing: Routing): Refusal | Promise<void> | undefined {
     const outcome = this.#sendTo(this.#replySide, message, routing)
     if (typeof outcome === "string") return outcome
     this.#exchange = undefined
-    this.#native.listen()
+    this.native.listen()
     return outcome
   }
 
   #sendTo(side: Side, message: Message, routing: Routing): Refusal | Promise<void> | undefined {
     if (side === "own") return this.#type.send(message, routing)
     // The memory belongs to the program, which may reuse it.
-    return this.#native.write(copyMessage(message), routing)
+    return this.native.write(copyMessage(message), routing)
   }
 }

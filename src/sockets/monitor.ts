@@ -3,8 +3,8 @@ import { zmqError } from "../transport/zmq-error.js"
 import { Hold } from "./event-loop/hold.js"
 
 /**
- * Maximum number of queued events: as many as between libzmq's monitor and its observer, each of
- * which has a high-water mark of 1000. Where libzmq would block, further events are dropped.
+ * Maximum number of queued events: libzmq's monitor and its observer have high-water marks of 1000 each.
+ * Where libzmq would block, further events are dropped.
  */
 const EVENTS_MAX = 2000
 
@@ -26,7 +26,7 @@ export class Monitor {
   #waiting: PendingReceive | undefined
   #nativeReceiving = false
   /** Whether libzmq has events, or will have. */
-  #usesNative = false
+  #usesNative: boolean
 
   constructor(observer: Observer, native: boolean) {
     this.#observer = observer
@@ -43,18 +43,18 @@ export class Monitor {
     })
   }
 
-  /** Passes an event to the pending call, or queues it. */
   emit(event: Event): void {
-    if (this.#observer.closed) return
-    const waiting = this.#endWait()
-    if (waiting) waiting.resolve(event)
-    else this.#queue(event)
+    if (!this.#observer.closed) this.#pass(event)
   }
 
-  /**
-   * Starts to ask libzmq, because it has an endpoint, or because the socket is closing, which is an
-   * event of libzmq's.
-   */
+  /** Passes an event to the pending call, or queues it. */
+  #pass(event: Event): void {
+    const waiting = this.#endWait()
+    if (waiting) waiting.resolve(event)
+    else if (event && this.#events.length < EVENTS_MAX) this.#events.push(event)
+  }
+
+  /** Asks libzmq from now on: it has an endpoint, or the socket is closing, which is an event of libzmq's. */
   useNative(): void {
     this.#usesNative = true
     if (this.#waiting) this.#listen()
@@ -83,19 +83,13 @@ export class Monitor {
     this.#receiveNative().then(
       (event) => {
         this.#nativeReceiving = false
-        const waiting = this.#endWait()
-        if (waiting) waiting.resolve(event)
-        else if (event) this.#queue(event)
+        this.#pass(event)
       },
       (error) => {
         this.#nativeReceiving = false
         this.#endWait()?.reject(error)
       },
     )
-  }
-
-  #queue(event: Event): void {
-    if (this.#events.length < EVENTS_MAX) this.#events.push(event)
   }
 
   #endWait(): PendingReceive | undefined {

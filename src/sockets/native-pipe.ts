@@ -8,7 +8,7 @@ export const NATIVE_RECEIVE_MS = 50
 /** Milliseconds after which libzmq is asked again whether it has room. */
 const POLL_MS = 10
 
-/** The methods of zeromq.js for libzmq's endpoints of a socket. */
+/** libzmq's endpoints of a socket. */
 export interface NativeSocket {
   readonly readable: boolean
   readonly writable: boolean
@@ -18,7 +18,6 @@ export interface NativeSocket {
   receive(): Promise<Received>
 }
 
-/** Events of a native pipe, and the rules for what is received from it. */
 export interface NativePipeEvents {
   readable(): void
   writable(): void
@@ -82,12 +81,10 @@ export class NativePipe {
     receiveFrom(socket).then(
       (message) => {
         this.#isReceiving = false
-        if (!this.#events.accepts(message)) {
-          this.listen()
-          return
-        }
-        this.#received = message
-        this.#events.readable()
+        if (this.#events.accepts(message)) {
+          this.#received = message
+          this.#events.readable()
+        } else this.listen()
       },
       () => {
         // The call has timed out.
@@ -103,7 +100,6 @@ export class NativePipe {
     return this.#socket()?.writable ?? false
   }
 
-  /** The number of peers; undefined if it is not known. */
   get peers(): number | undefined {
     return this.#socket()?.peers
   }

@@ -9,7 +9,7 @@ import { shorten, zmqError } from "../transport/zmq-error.js"
 import type { SocketTypeName } from "../zmtp/socket-types.js"
 import { checkFree } from "./blocking.js"
 import type { Hold } from "./event-loop/hold.js"
-import { TurnBudget } from "./event-loop/turn-budget.js"
+import { TurnBudget } from "./event-loop/turn.js"
 import { HeldSends, type PendingCall, type PendingSend } from "./held-sends.js"
 import { copyMessage, type Received, receiveFrom } from "./message.js"
 import { busyError, refusalError } from "./mistakes.js"
@@ -63,8 +63,8 @@ export class Operations implements SocketTypeEvents {
   /** Uses libzmq's endpoints as well, also for the calls that wait. */
   mix(mixed: MixedSocket): void {
     this.mixed = mixed
-    if (this.#receiving) mixed.wantIn(true)
-    if (this.#sending) mixed.wantOut(true)
+    if (this.#receiving) mixed.native.wantIn(true)
+    if (this.#sending) mixed.native.wantOut(true)
   }
 
   /** Ends the pending calls. As in zeromq.js, they get one last try. */
@@ -234,14 +234,14 @@ export class Operations implements SocketTypeEvents {
   #setSending(sending: PendingSend, timeoutMs: number | undefined): void {
     this.#sending = sending
     this.#beginWait(sending, timeoutMs)
-    this.mixed?.wantOut(true)
+    this.mixed?.native.wantOut(true)
   }
 
   #finishSending(): void {
     const sending = this.#sending as PendingSend
     this.#sending = undefined
     this.#endWait(sending)
-    this.mixed?.wantOut(false)
+    this.mixed?.native.wantOut(false)
     this.#sendPending(sending)
     if (this.#receiving !== undefined) afterPrograms(() => this.#readableAfterSend())
     if (this.held.isDue) this.sendHeld()
@@ -349,7 +349,7 @@ export class Operations implements SocketTypeEvents {
         afterPoll(() => {
           if (this.#receiving === receiving) this.#finishReceiving()
         })
-      this.mixed?.wantIn(true)
+      this.mixed?.native.wantIn(true)
     })
   }
 
@@ -357,7 +357,7 @@ export class Operations implements SocketTypeEvents {
     const receiving = this.#receiving as PendingCall<Received>
     this.#receiving = undefined
     this.#endWait(receiving)
-    this.mixed?.wantIn(false)
+    this.mixed?.native.wantIn(false)
     const message = this.tryReceive()
     if (typeof message === "string") receiving.reject(this.refused(message, this.receive))
     else receiving.resolve(message)

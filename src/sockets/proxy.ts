@@ -8,7 +8,6 @@ import { loadZeromq } from "../zeromq.js"
 import { checkFree } from "./blocking.js"
 import { Hold } from "./event-loop/hold.js"
 import { turn } from "./event-loop/turn.js"
-import type { Received } from "./message.js"
 import type { Operations } from "./operations.js"
 import { coreFor } from "./socket-core.js"
 import { ensureState, type SocketState, stateOf } from "./state.js"
@@ -48,23 +47,21 @@ export class Lz4Proxy<F extends Socket = Socket, B extends Socket = Socket> exte
   }
 
   override pause(...args: []): void {
-    if (this.#isNative || args.length > 0) super.pause(...args)
-    else this.#running.pause()
+    this.#control("pause", args)
   }
 
   override resume(...args: []): void {
-    if (this.#isNative || args.length > 0) super.resume(...args)
-    else this.#running.resume()
+    this.#control("resume", args)
   }
 
   override terminate(...args: []): void {
-    if (this.#isNative || args.length > 0) super.terminate(...args)
-    else this.#running.terminate()
+    this.#control("terminate", args)
   }
 
-  get #running(): Forwarding {
-    if (!this.#forwarding) throw zmqError("EBADF")
-    return this.#forwarding
+  #control(name: "pause" | "resume" | "terminate", args: []): void {
+    if (this.#isNative || args.length > 0) super[name](...args)
+    else if (this.#forwarding) this.#forwarding[name]()
+    else throw zmqError("EBADF")
   }
 }
 
@@ -96,14 +93,13 @@ class Forwarding {
     this.done = this.#run(ends as [Operations, Operations])
   }
 
-  pause(): void {
-    this.#isPaused = true
+  pause(isPaused = true): void {
+    this.#isPaused = isPaused
     this.wake()
   }
 
   resume(): void {
-    this.#isPaused = false
-    this.wake()
+    this.pause(false)
   }
 
   /** Stops both directions. The sockets are closed a turn later. */
@@ -149,7 +145,7 @@ class Forwarding {
       const hasOut = to.hasOut()
       const hasIn = from.hasIn()
       if (hasOut && hasIn && !this.#isPaused) {
-        const [message, routing] = splitRouting(receive(from))
+        const [message, routing] = receive(from)
         try {
           await send(to, message, routing)
         } catch (error) {
@@ -158,8 +154,8 @@ class Forwarding {
         }
       } else {
         const mayReceive = hasOut && !this.#isPaused
-        from.mixed?.wantIn(mayReceive)
-        to.mixed?.wantOut(!mayReceive)
+        from.mixed?.native.wantIn(mayReceive)
+        to.mixed?.native.wantOut(!mayReceive)
         await this.#nextChange()
       }
     }
@@ -207,15 +203,10 @@ async function sendLater(to: Operations, message: Message, routing: Routing): Pr
   }
 }
 
-/** Receives a message, of which there is one. */
-function receive(from: Operations): Received {
-  const message = from.tryReceive()
-  if (typeof message === "string") throw from.refused(message, receive)
-  return message
-}
-
-/** Splits a received message into its parts and its routing. */
-function splitRouting(received: Received): [message: Message, routing: Routing] {
+/** Receives a message, of which there is one: its parts, and its routing. */
+function receive(from: Operations): [message: Message, routing: Routing] {
+  const received = from.tryReceive()
+  if (typeof received === "string") throw from.refused(received, receive)
   const last = received.at(-1)
   if (Buffer.isBuffer(last)) return [received as Message, {}]
   return [received.slice(0, -1) as Message, last as Routing]

@@ -49,7 +49,6 @@ const states = new WeakMap<Socket, SocketState>()
 /** The `lz4` of each socket. Weak, because its listeners may refer to the socket. */
 const lz4Objects = new WeakMap<Socket, Lz4>()
 
-/** Returns the state of a socket; undefined if it has none. */
 export function stateOf(socket: Socket): SocketState | undefined {
   return states.get(socket)
 }
@@ -99,18 +98,13 @@ export class SocketState {
   /** The async context in which the socket was created, for `lz4`, which is created later. */
   readonly #context = new AsyncResource("ZEROMQ_LZ4")
   #lz4: WeakRef<Lz4> | undefined
-  /** Number of option changes. */
   optionChanges = 0
-  /** Operations that wait for the first endpoint. */
   earlyOperations: EarlyOperations<Core> | undefined
   /** The bind, unbind or proxy in progress, during which the socket cannot be used. */
   blocked: "own" | "native" | undefined
   /** Whether to close the socket once it is no longer blocked. */
   closing = false
-  /**
-   * Number of `lz4+tcp://` endpoints as zeromq.js counts: a bind() and an unbind() count even if they
-   * fail.
-   */
+  /** Number of `lz4+tcp://` endpoints as zeromq.js counts: even a bind() or unbind() that fails counts. */
   endpointCount = 0
   /** Number of libzmq's endpoints, and whether there has ever been one or an attempt at one. */
   nativeEndpoints = 0
@@ -150,7 +144,7 @@ export class SocketState {
     this.monitor?.useNative()
   }
 
-  /** The number of libzmq's peers; undefined if it is not known. */
+  /** The number of libzmq's peers; undefined if libzmq hides some. */
   get nativePeers(): number | undefined {
     return this.#nativeOthers > 0 ? undefined : this.#nativeConnects.length
   }
@@ -194,8 +188,8 @@ export class SocketState {
     if (this.curveKeys.set(option, given)) return
     const value = given === null ? given : copyBytes(given)
     const bytes = value ?? Buffer.alloc(0)
-    if (option === OPTION.subscribe || option === OPTION.unsubscribe)
-      this.#subscribe(option === OPTION.subscribe, bytes)
+    if (option === OPTION.subscribe) this.#subscribe(true, bytes)
+    else if (option === OPTION.unsubscribe) this.#subscribe(false, bytes)
     else if (option === OPTION.routingId) this.routingId = bytes
     else if (option === OPTION.connectRoutingId) this.connectRoutingId = bytes
     else if (option === OPTION.welcomeMessage) this.typeOptions.welcomeMessage = bytes
@@ -225,9 +219,8 @@ export class SocketState {
   }
 
   #subscribe(subscribe: boolean, topic: Buffer): void {
-    if (this.core) {
-      if (subscribe) this.core.type.subscribe(topic)
-      else this.core.type.cancel(topic)
-    } else this.subscriptions.push([subscribe, topic])
+    if (!this.core) this.subscriptions.push([subscribe, topic])
+    else if (subscribe) this.core.type.subscribe(topic)
+    else this.core.type.cancel(topic)
   }
 }

@@ -2,9 +2,8 @@
 
 import type * as zmq from "zeromq"
 import { clearInterval, clearTimeout, setInterval, setTimeout } from "../base/runtime.js"
-import { zmqError } from "../transport/zmq-error.js"
 import { loadZeromq } from "../zeromq.js"
-import type { AuthStatus, Credentials } from "../zmtp/mechanism.js"
+import type { AuthStatus, Credentials, HandshakeSettings } from "../zmtp/mechanism.js"
 import { readProperties, wrongType } from "../zmtp/metadata.js"
 import type { SocketTypeName } from "../zmtp/socket-types.js"
 
@@ -12,10 +11,7 @@ const { Dealer, Reply, Router } = loadZeromq()
 
 export const ADDRESS = "inproc://zeromq.zap.01"
 const VERSION = "1.0"
-/**
- * Prefix of request ids, by which replies are matched with requests. It is unusual, so that an id that
- * a handler makes up matches none.
- */
+/** Prefix of request ids. It is unusual, so that no id that a handler makes up matches a request. */
 const ID_PREFIX = "lz4-"
 const REPLY_PARTS = 7
 /** Milliseconds between polls for replies: a pending receive() would keep the process alive. */
@@ -24,15 +20,6 @@ const POLL_MS = 5
 const REPLIES_MAX = 1000
 /** Milliseconds without requests after which the sockets are closed, because they keep the context alive. */
 const IDLE_MS = 1000
-
-/** The fields of a ZAP request other than the credentials. */
-export interface ZapRequest {
-  /** The type of the socket that asks. */
-  socketType: SocketTypeName
-  domain: string
-  address: string
-  routingId: Uint8Array
-}
 
 /** Why there is no valid reply: a code of zeromq.js's event "handshake:error:protocol", without ERR_. */
 export type ZapFailure =
@@ -52,25 +39,21 @@ export interface PendingRequest {
   cancel(): void
 }
 
-/** Asks the handler of a context about a peer. */
+/** Asks the handler of a context about a peer, for a socket with the given settings. */
 export function askZap(
   context: zmq.Context,
-  request: ZapRequest,
-  credentials: Credentials,
+  domain: string,
+  address: string,
+  { socketType, routingId }: HandshakeSettings,
+  { mechanism, values }: Credentials,
 ): PendingRequest {
   let client = clients.get(context)
   if (!client) {
     client = new ZapClient(context)
     clients.set(context, client)
   }
-  const parts = [
-    request.domain,
-    request.address,
-    Buffer.from(request.routingId),
-    credentials.mechanism,
-    ...credentials.values.map((value) => Buffer.from(value)),
-  ]
-  return client.ask(parts, request.socketType)
+  const copied = values.map((value) => Buffer.from(value))
+  return client.ask([domain, address, Buffer.from(routingId), mechanism, ...copied], socketType)
 }
 
 interface Unanswered {
@@ -79,21 +62,18 @@ interface Unanswered {
   resolve(answer: ZapAnswer): void
 }
 
-/** The two sockets of a client, both connected to the handler or waiting for one. */
+/** The two sockets of a client, which are connected to the handler or wait for one. */
 interface Sockets {
   /** Writable only while there is a handler, because the option `mandatory` is set. */
   router: zmq.Router
-  /**
-   * Sends the requests. It is also writable while it waits for a handler, but not after the handler
-   * has gone.
-   */
+  /** Sends the requests. It is writable also before there is a handler, but not after it has gone. */
   dealer: zmq.Dealer
 }
 
 /**
- * A client for the requests of one context. They share two sockets: a context has at most 1,023,
- * and unauthenticated peers decide how many requests there are. To find out whether there is a handler,
- * the client does not bind the handler's name: a handler could not bind it meanwhile.
+ * The requests of one context. They share two sockets: a context has at most 1,023, and peers that are
+ * not authenticated decide how many requests there are. The client does not bind the handler's name to
+ * find out whether there is a handler, because no handler could bind it meanwhile.
  */
 class ZapClient {
   readonly #context: zmq.Context
@@ -169,7 +149,7 @@ class ZapClient {
       )
   }
 
-  /** Assigns a reply to the request that it names, or to the oldest one if it names none. */
+  /** Finds the request of a reply: the one that it names, or the oldest if it names none. */
   #reply(reply: readonly Buffer[]): void {
     const named = reply[2]?.toString("latin1") ?? ""
     if (!this.#sent.has(named) && this.#wasAsked(named)) return // its connection has ended
@@ -252,33 +232,19 @@ function connect({ router, dealer }: Sockets): void {
 
 const clients = new WeakMap<zmq.Context, ZapClient>()
 
-/** Returns zeromq.js's error for a missing handler that is required. */
-export function noHandler(): Error {
-  return zmqError("EFAULT")
-}
-
 function readReply(
   reply: readonly Buffer[],
   asked: string,
   socketType: SocketTypeName,
 ): AuthStatus | ZapFailure {
   if (reply.length !== REPLY_PARTS) return "ZAP_MALFORMED_REPLY"
-  const [delimiter, version, id, status, , , metadata] = reply as [
-    Buffer,
-    Buffer,
-    Buffer,
-    Buffer,
-    Buffer,
-    Buffer,
-    Buffer,
-  ]
-  if (delimiter.length > 0) return "ZAP_UNSPECIFIED"
-  if (version.toString("latin1") !== VERSION) return "ZAP_BAD_VERSION"
-  if (id.toString("latin1") !== asked) return "ZAP_BAD_REQUEST_ID"
-  const code = status.toString("latin1")
-  if (!/^[2-5]00$/.test(code)) return "ZAP_INVALID_STATUS_CODE"
-  const properties = readProperties(metadata)
+  const [delimiter, version, id, status] = reply.map((part) => part.toString("latin1"))
+  if (delimiter !== "") return "ZAP_UNSPECIFIED"
+  if (version !== VERSION) return "ZAP_BAD_VERSION"
+  if (id !== asked) return "ZAP_BAD_REQUEST_ID"
+  if (!/^[2-5]00$/.test(status as string)) return "ZAP_INVALID_STATUS_CODE"
+  const properties = readProperties(reply[6] as Buffer)
   // libzmq reads it as it reads a peer's metadata.
   if (!properties || wrongType(properties, socketType) !== undefined) return "ZAP_INVALID_METADATA"
-  return Number(code) as AuthStatus
+  return Number(status) as AuthStatus
 }

@@ -638,8 +638,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: "src/sockets/authenticator.ts",
-        from: "    request.cancel()\n",
-        to: "",
+        from: "?.cancel()\n",
+        to: "\n",
       },
     ],
   },

@@ -1,6 +1,5 @@
 import type { Pipe } from "../../patterns/pipe.js"
-import type { HostPort } from "../../transport/address.js"
-import { formatEndpoint } from "../../transport/address.js"
+import { formatEndpoint, type HostPort } from "../../transport/address.js"
 import type { Departure, Ending, PeerConnection, PeerListener } from "../../transport/transport.js"
 import { Endpoint, type EndpointHost, type EndpointSettings } from "./endpoint.js"
 

@@ -12,7 +12,7 @@ export class ConnectedEndpoint extends Endpoint {
   #pipe: Pipe | undefined
   /** The most that any connection has reached. */
   #reached: "nothing" | "connection" | "handshake" = "nothing"
-  /** Whether the endpoint was released and has no queued messages left. */
+  /** Whether there will be no other connection. */
   #finished = false
   #gone: (isWrongPeer: boolean) => void
 
@@ -30,14 +30,14 @@ export class ConnectedEndpoint extends Endpoint {
     this.#dialer = settings.transport.dialer(destination, (event) => this.onEvent(event))
   }
 
-  /** Adds the pipe and begins to dial. */
   dial(routingId: string | undefined): void {
     if (!this.settings.immediate) {
-      this.#pipe = this.newPipe()
-      this.#pipe.outlivesConnection = true
-      this.#pipe.routingId = routingId
-      this.host.added(this.#pipe)
-      this.host.type.attach(this.#pipe)
+      const pipe = this.newPipe()
+      this.#pipe = pipe
+      pipe.outlivesConnection = true
+      pipe.routingId = routingId
+      this.host.added(pipe)
+      this.host.type.attach(pipe)
     }
     this.#dialer.dial()
   }
@@ -58,9 +58,8 @@ export class ConnectedEndpoint extends Endpoint {
     }
     // As in libzmq, received messages that were not read are dropped with the pipe, unless the
     // connection made the pipe (`immediate`) or the socket type has taken them out of it.
-    const { immediate } = this.settings
-    const { ownsReceived } = this.host.type
-    this.#pipe.finish(() => this.#finish(), keepsReceived && (immediate || ownsReceived))
+    const keeps = keepsReceived && (this.settings.immediate || this.host.type.ownsReceived)
+    this.#pipe.finish(() => this.#finish(), keeps)
     this.host.removed(this.#pipe)
   }
 

@@ -26,33 +26,29 @@ import { SettingsReader } from "./endpoint-settings.js"
 
 type Endpoint = BoundEndpoint | ConnectedEndpoint
 
-/** The `lz4+tcp://` endpoints of a socket, by name, and what they share: options and pipes. */
+/** The `lz4+tcp://` endpoints of a socket, and the options and pipes that they share. */
 export class EndpointRegistry implements EndpointHost {
   readonly type: SocketType
   lastEndpoint: string | null = null
   readonly #state: SocketState
   /** Undefined after the socket was closed. */
-  #context: Context | undefined
+  context: Context | undefined
   readonly #hold: Hold
   readonly #settings: SettingsReader
-  /** Endpoints by name. Connecting repeatedly may give several with one name. */
+  /** Endpoints by address. Connecting repeatedly may give several with one address. */
   readonly #endpoints = new Map<string, Endpoint[]>()
   /** Endpoints that were released and still have messages to send. */
   readonly #leaving = new Set<Endpoint>()
   readonly #pipes = new Set<Pipe>()
-  /** Set when the socket is closed: called when no endpoint has messages to send any more. */
+  /** The callback of `close`. */
   #ended: (() => void) | undefined
 
   constructor(socket: Socket, type: SocketType, state: SocketState, hold: Hold) {
     this.type = type
     this.#state = state
-    this.#context = socket.context
+    this.context = socket.context
     this.#hold = hold
     this.#settings = new SettingsReader(type.name, state)
-  }
-
-  get context(): Context | undefined {
-    return this.#context
   }
 
   get lz4(): Lz4 {
@@ -64,7 +60,6 @@ export class EndpointRegistry implements EndpointHost {
     return [...this.#endpoints.values()].flat()
   }
 
-  /** Whether any peer is connected. */
   get isConnected(): boolean {
     for (const endpoints of this.#endpoints.values())
       for (const { pipes } of endpoints) if (pipes.size > 0) return true
@@ -85,7 +80,7 @@ export class EndpointRegistry implements EndpointHost {
     } catch (error) {
       throw this.bindError(address, error)
     }
-    const endpoint = this.#newBound(address, this.#settings.read(socket, address, options))
+    const endpoint = this.#newBound(socket, address, options)
     this.#hold.ref()
     try {
       await endpoint.listen(resolved)
@@ -94,7 +89,7 @@ export class EndpointRegistry implements EndpointHost {
     } finally {
       this.#hold.unref()
     }
-    this.#addBound(endpoint)
+    this.#add(endpoint)
   }
 
   bindSync(socket: Socket, address: string, options: EndpointOptions): void {
@@ -105,27 +100,22 @@ export class EndpointRegistry implements EndpointHost {
     } catch (error) {
       throw this.bindError(address, error)
     }
-    const endpoint = this.#newBound(address, this.#settings.read(socket, address, options))
+    const endpoint = this.#newBound(socket, address, options)
     try {
       endpoint.listenSync(resolved)
     } catch (error) {
       throw this.#listenError(address, error)
     }
-    this.#addBound(endpoint)
+    this.#add(endpoint)
   }
 
-  /** @throws Error if the connections' thread cannot start. */
-  #newBound(address: string, settings: EndpointSettings): BoundEndpoint {
+  #newBound(socket: Socket, address: string, options: EndpointOptions): BoundEndpoint {
+    const settings = this.#settings.read(socket, address, options)
     try {
       return madeWith(settings, () => new BoundEndpoint(this, settings))
     } catch (error) {
       throw this.#listenError(address, error)
     }
-  }
-
-  #addBound(endpoint: BoundEndpoint): void {
-    this.lastEndpoint = endpoint.address
-    this.#add(endpoint.address, endpoint)
   }
 
   #listenError(address: string, error: unknown): Error {
@@ -143,13 +133,12 @@ export class EndpointRegistry implements EndpointHost {
       settings.transport.encoder.close()
       return
     }
-    const gaveUp = (isWrongPeer: boolean) => this.#forget(address, endpoint, isWrongPeer)
+    const gaveUp = (isWrongPeer: boolean) => this.#forget(endpoint, isWrongPeer)
     const endpoint = madeWith(
       settings,
       () => new ConnectedEndpoint(this, settings, address, destination, gaveUp),
     )
-    this.#add(address, endpoint)
-    this.lastEndpoint = address
+    this.#add(endpoint)
     const { connectRoutingId } = this.#state
     this.#state.connectRoutingId = undefined
     endpoint.dial(connectRoutingId?.toString("latin1"))
@@ -170,30 +159,20 @@ export class EndpointRegistry implements EndpointHost {
    */
   disconnect(socket: Socket, address: string): void {
     if (withoutScheme(address) === "")
-      throw mistake(
-        "EINVAL",
-        address,
-        "has neither host nor port",
-        theseEndpoints([...this.#endpoints.keys()]),
-      )
+      throw this.#unknown("EINVAL", address, "has neither host nor port")
     const name = this.#endpoints.has(address) ? address : canonicalEndpoint(address, socket.ipv6)
     const endpoints = this.#endpoints.get(name)
-    if (!endpoints)
-      throw mistake(
-        "ENOENT",
-        address,
-        "is not bound or connected",
-        theseEndpoints([...this.#endpoints.keys()]),
-      )
+    if (!endpoints) throw this.#unknown("ENOENT", address, "is not bound or connected")
     this.#endpoints.delete(name)
     const { linger } = socket
     for (const endpoint of endpoints) this.#release(endpoint, linger, true)
   }
 
-  /**
-   * Resolves the host name in an address, and returns the name of the endpoint that is bound there;
-   * `address` itself if there is none.
-   */
+  #unknown(code: "EINVAL" | "ENOENT", address: string, wrong: string): ZmqError {
+    return mistake(code, address, wrong, theseEndpoints([...this.#endpoints.keys()]))
+  }
+
+  /** Resolves the host name in an address if an endpoint is bound there. */
   async resolve(socket: Socket, address: string): Promise<string> {
     if (this.#endpoints.has(address)) return address
     try {
@@ -210,14 +189,14 @@ export class EndpointRegistry implements EndpointHost {
   close(lingerMs: number, ended: () => void): void {
     for (const endpoint of this.open) this.#release(endpoint, lingerMs, false)
     this.#endpoints.clear()
-    this.#context = undefined
+    this.context = undefined
     this.#settings.close()
     if (this.#leaving.size > 0) this.#ended = ended
     else ended()
   }
 
   #release(endpoint: Endpoint, lingerMs: number, keepsReceived: boolean): void {
-    const gone = exitsLater(endpoint, this.#context)
+    const gone = exitsLater(endpoint, this.context)
     this.#leaving.add(endpoint)
     const released = () => {
       // Once the process may end, and again when the last connection has ended.
@@ -228,17 +207,18 @@ export class EndpointRegistry implements EndpointHost {
     endpoint.release(lingerMs, released, keepsReceived)
   }
 
-  #add(name: string, endpoint: Endpoint): void {
-    const endpoints = this.#endpoints.get(name)
-    if (endpoints) endpoints.push(endpoint)
-    else this.#endpoints.set(name, [endpoint])
+  #add(endpoint: Endpoint): void {
+    const { address } = endpoint
+    this.lastEndpoint = address
+    this.#endpoints.set(address, [...(this.#endpoints.get(address) ?? []), endpoint])
   }
 
-  /** Removes an endpoint that gave up. As with libzmq, its name may stay until it is disconnected. */
-  #forget(name: string, endpoint: Endpoint, keepsName: boolean): void {
-    const rest = (this.#endpoints.get(name) ?? []).filter((other) => other !== endpoint)
-    if (rest.length > 0 || keepsName) this.#endpoints.set(name, rest)
-    else this.#endpoints.delete(name)
+  /** Removes an endpoint that gave up. As with libzmq, its address may stay until it is disconnected. */
+  #forget(endpoint: Endpoint, keepsAddress: boolean): void {
+    const { address } = endpoint
+    const rest = (this.#endpoints.get(address) ?? []).filter((other) => other !== endpoint)
+    if (rest.length > 0 || keepsAddress) this.#endpoints.set(address, rest)
+    else this.#endpoints.delete(address)
     endpoint.release(0, () => {}, false)
   }
 
@@ -281,7 +261,7 @@ function checkAffinity({ affinity, context }: Socket, address: string): void {
   if ((BigInt(affinity) & threads) === 0n) throw zmqError("EMTHREAD", address)
 }
 
-/** Makes an endpoint. If that fails, its settings are released. */
+/** Makes an endpoint. Releases its settings if that fails, because no thread can start. */
 function madeWith<T>(settings: EndpointSettings, make: () => T): T {
   try {
     return make()

@@ -32,7 +32,7 @@ import {
 export class SettingsReader {
   readonly #socketType: SocketTypeName
   readonly #state: SocketState
-  #sharedSettings: { settings: EndpointSettings; changes: number } | undefined
+  #shared: { settings: EndpointSettings; changes: number } | undefined
 
   constructor(socketType: SocketTypeName, state: SocketState) {
     this.#socketType = socketType
@@ -44,24 +44,24 @@ export class SettingsReader {
     const options = given ?? {}
     refuseSocketOptions(options, ENDPOINT_OPTIONS, socket)
     const hasNoOptions = Object.keys(options).length === 0
-    if (hasNoOptions && this.#sharedSettings?.changes === this.#state.optionChanges) {
-      const { settings } = this.#sharedSettings
-      settings.transport.encoder.share()
-      return settings
+    const { optionChanges: changes } = this.#state
+    if (hasNoOptions && this.#shared?.changes === changes) {
+      this.#shared.settings.transport.encoder.share()
+      return this.#shared.settings
     }
     const settings = readSettings(socket, this.#socketType, this.#state, address, options)
     if (hasNoOptions) {
       this.close()
       settings.transport.encoder.share()
-      this.#sharedSettings = { settings, changes: this.#state.optionChanges }
+      this.#shared = { settings, changes }
     }
     return settings
   }
 
   /** Releases the shared encoder. */
   close(): void {
-    this.#sharedSettings?.settings.transport.encoder.close()
-    this.#sharedSettings = undefined
+    this.#shared?.settings.transport.encoder.close()
+    this.#shared = undefined
   }
 }
 

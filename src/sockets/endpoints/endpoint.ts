@@ -18,7 +18,7 @@ import type { Lz4, Source } from "../lz4.js"
 import { Linger } from "./linger.js"
 import { PlainPeers } from "./plain-peers.js"
 
-/** The members of a socket that its endpoints use. */
+/** The members of a registry that its endpoints use. */
 export interface EndpointHost {
   readonly type: SocketType
   readonly lz4: Lz4
@@ -27,7 +27,6 @@ export interface EndpointHost {
   removed(pipe: Pipe): void
 }
 
-/** The settings of an endpoint's connections. */
 export interface EndpointSettings {
   transport: Transport
   /** Whether a ZAP handler authenticates the peers. */
@@ -61,11 +60,15 @@ type Life = "open" | "lingering" | "expired" | "over"
  */
 type Farewell = "writing" | "sent" | "quiet"
 
-type EventType = Event["type"]
+/** zeromq.js's messages for the statuses of ZAP. */
+const REFUSALS: Readonly<Record<number, string>> = {
+  300: "Temporary error",
+  400: "Authentication failure",
+  500: "Internal error",
+}
 
-/** The base of bound and connected endpoints. It handles the events of their connections. */
+/** An endpoint, which handles the events of its connections. */
 export abstract class Endpoint implements Source {
-  /** The endpoint's address in events. */
   abstract readonly address: string
   abstract readonly kind: "bind" | "connect"
   readonly host: EndpointHost
@@ -76,14 +79,14 @@ export abstract class Endpoint implements Source {
   /** Counts of a connected endpoint, over all of its connections. */
   protocolErrors = 0
   reconnects = 0
-  /** The connections that this side ended, until the peer has closed its side. */
+  /** The connections that this side has ended and the peer has not. */
   readonly #farewells = new WeakMap<PeerConnection, Farewell>()
   #life: Life = "open"
   /** The callback of `release`, which lets the process exit. */
   #released: () => void = () => {}
-  /** Set while the life is "lingering" and `linger` has a limit. */
+  /** The limit of "lingering", if there is one. */
   #linger: Linger | undefined
-  /** The limit of the peers once the life is "expired". */
+  /** The limit of "expired". */
   #closing: NodeJS.Timeout | undefined
   readonly #plainPeers = new PlainPeers(this)
 
@@ -149,7 +152,6 @@ export abstract class Endpoint implements Source {
       }
   }
 
-  /** The connection of a pipe is lost. */
   protected abstract lost(pipe: Pipe, connection: PeerConnection): void
 
   /** Writes the sent messages after the event loop has stopped. */
@@ -185,7 +187,7 @@ export abstract class Endpoint implements Source {
   protected abstract finishPipes(keepsReceived: boolean): void
   /** Drops all queued messages. */
   protected abstract dropWaiting(): void
-  /** Called when the endpoint has no connections left. */
+  /** The endpoint was released and has no connections left. */
   protected over(): void {}
 
   protected checkReleased(): void {
@@ -209,7 +211,7 @@ export abstract class Endpoint implements Source {
 
   // -- Events ----------------------------------------------------------------------
 
-  protected emit(type: EventType, more: object = {}, reason?: Error): void {
+  protected emit(type: Event["type"], more: object = {}, reason?: Error): void {
     const event = { type, address: this.address, ...more }
     // Not enumerable: zeromq.js has no such field, and programs may compare or store events as a whole.
     if (reason) Object.defineProperty(event, "error", { value: reason })
@@ -231,11 +233,11 @@ export abstract class Endpoint implements Source {
       case "gaveUp":
         this.gaveUp(event.isWrongPeer)
         break
-      case "acceptFailed": {
-        const { code } = event.error as NodeJS.ErrnoException
-        this.emit("accept:error", { error: systemError(code) })
+      case "acceptFailed":
+        this.emit("accept:error", {
+          error: systemError((event.error as NodeJS.ErrnoException).code),
+        })
         break
-      }
       case "opened":
         this.opened(event.connection)
         break
@@ -270,7 +272,7 @@ export abstract class Endpoint implements Source {
   /** Attaches the connection to its pipe. */
   protected abstract ready(connection: PeerConnection, peerRoutingId: Buffer): void
   protected abstract closed(connection: PeerConnection, ending: Ending): void
-  /** Called when a connected endpoint has no connection and will have none. */
+  /** A connected endpoint has no connection and will have none. */
   protected gaveUp(_isWrongPeer: boolean): void {}
 
   #authenticate(connection: PeerConnection, credentials: Credentials): void {
@@ -284,12 +286,7 @@ export abstract class Endpoint implements Source {
   }
 
   #refused(status: number): void {
-    const words: Record<number, string> = {
-      300: "Temporary error",
-      400: "Authentication failure",
-      500: "Internal error",
-    }
-    const error = Object.assign(new Error(words[status] ?? "Unknown error"), { status })
+    const error = Object.assign(new Error(REFUSALS[status] ?? "Unknown error"), { status })
     this.emit("handshake:error:auth", { error })
   }
 
@@ -330,8 +327,8 @@ export abstract class Endpoint implements Source {
 }
 
 /** Returns libzmq's error for a connection that ended during its handshake. */
-function handshakeError(error: Error | undefined): Error {
-  const code = (error as NodeJS.ErrnoException | undefined)?.code
+function handshakeError(error: NodeJS.ErrnoException | undefined): Error {
+  const code = error?.code
   if (code === undefined || error instanceof ProtocolError) return systemError("EPIPE")
   return systemError(code === "ETIMEDOUT" ? "EAGAIN" : code)
 }

@@ -15,8 +15,8 @@ import { OPTION } from "../zmq-numbers.js"
 import type { EndpointMethods } from "./endpoint-methods.js"
 import { ENDPOINT_OPTIONS } from "./endpoint-options.js"
 
-/** Members of zeromq.js that its types do not declare. */
-interface Undeclared {
+/** The prototype of a class of zeromq.js, with members that its types do not declare. */
+export type NativeMethods = Socket & {
   send?(...args: unknown[]): Promise<void>
   receive?(...args: unknown[]): Promise<Received>
   join?(...groups: unknown[]): void
@@ -26,9 +26,6 @@ interface Undeclared {
   setInt32Option(option: number, value: number): void
   setStringOption(option: number, value: string | Buffer | null): void
 }
-
-/** The prototype of a class of zeromq.js. */
-export type NativeMethods = Socket & Undeclared
 
 /** Binds and connects endpoints of libzmq, and lets a socket core use them. */
 export class NativeEndpoints implements EndpointMethods {
@@ -106,7 +103,7 @@ export class NativeEndpoints implements EndpointMethods {
     const { operations, endpoints, type } = core
     const { typeOptions, nativeRequest } = state
     const turn = endpoints.open.length > 0 ? "own" : "native"
-    operations.mix(new MixedSocket(type, typeOptions, open, operations, { turn, nativeRequest }))
+    operations.mix(new MixedSocket(type, typeOptions, open, operations, turn, nativeRequest))
   }
 
   #added(socket: Socket, state: SocketState, peer?: string): void {
@@ -118,11 +115,9 @@ export class NativeEndpoints implements EndpointMethods {
   }
 
   /**
-   * Binds or unbinds one of libzmq's endpoints on this thread if there is a socket core. Returns
-   * undefined if there is none, so that zeromq.js's own methods are to be used.
-   *
-   * zeromq.js's own bind() and unbind() call libzmq on another thread. libzmq allows only one call at
-   * a time for a socket, and the core sends and receives at any time.
+   * Binds or unbinds an endpoint of libzmq on this thread. Returns undefined without a socket core:
+   * then zeromq.js's own method does it. That calls libzmq on another thread, but libzmq allows only one
+   * call at a time for a socket, and the core sends and receives at any time.
    */
   #withoutThread(
     socket: Socket,
@@ -138,12 +133,10 @@ export class NativeEndpoints implements EndpointMethods {
     if (!core || socket.closed || args.length > 1 || typeof address !== "string") return undefined
     return blocking(socket, state, async () => {
       await turn()
-      let resolved = address
-      try {
-        resolved = await resolveNative(socket, address)
-      } catch (error) {
+      const resolved = await resolveNative(socket, address).catch((error) => {
         if (binds) throw core.endpoints.bindError(address, error)
-      }
+        return address
+      })
       try {
         change.call(socket, resolved)
       } catch (error) {
@@ -168,15 +161,15 @@ function nativeSocket(native: NativeMethods, socket: Socket, state: SocketState)
     get peers() {
       return state.nativePeers
     },
-    send: (message: Message, routing: Routing) =>
-      Object.keys(routing).length > 0
-        ? (native.send?.call(socket, message, routing) as Promise<void>)
-        : (native.send?.call(socket, message) as Promise<void>),
+    send: (message: Message, routing: Routing) => {
+      const args = Object.keys(routing).length > 0 ? [message, routing] : [message]
+      return native.send?.apply(socket, args) as Promise<void>
+    },
     receive: () => native.receive?.call(socket) ?? new Promise<never>(() => {}),
   }
 }
 
-/** Omits the options if the socket is closed, so that zeromq.js reports that instead. */
+/** Omits the options of a closed socket, so that zeromq.js reports that it is closed. */
 function addressOf(socket: Socket, args: unknown[]): [address: string] {
   return (socket.closed ? args.slice(0, 1) : args) as [string]
 }
@@ -188,8 +181,7 @@ function checkRouterOptions(address: string, options: object | undefined): void 
 }
 
 /**
- * Returns one of libzmq's endpoints with its host name resolved, because libzmq would resolve it
- * on this thread and block.
+ * Resolves the host name in an address of libzmq, which would block this thread to resolve it.
  *
  * @throws Error with code ENODEV.
  */
