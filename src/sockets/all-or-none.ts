@@ -7,14 +7,14 @@ interface Sending {
   readonly message: Message
   readonly resolve: () => void
   readonly reject: (error: unknown) => void
-  /** Settles when libzmq has accepted or refused the message; undefined until it was offered to libzmq. */
+  /** Settles when libzmq has accepted or refused the message. */
   accepted: Promise<void> | undefined
 }
 
 /**
- * Sends messages of a PUB or XPUB with `noDrop` to libzmq's endpoints and to ours: to all of them
- * or to none, so that a program may send a refused message again. libzmq accepts a message
- * asynchronously, and only then is it sent to our endpoints. Messages sent meanwhile are queued.
+ * Sends messages of a PUB or XPUB with `noDrop` to all endpoints, libzmq's and ours, or to none, so that
+ * a program may send a refused message again. Our endpoints get a message once libzmq has accepted it,
+ * which takes a while. Messages sent meanwhile are queued.
  */
 export class AllOrNone {
   readonly #type: SocketType
@@ -26,15 +26,11 @@ export class AllOrNone {
     this.#sendNative = sendNative
   }
 
-  /** Whether messages are queued. */
   get isWaiting(): boolean {
     return this.#queue.length > 0
   }
 
-  /**
-   * Queues a message, which must not be modified until the promise settles. Rejects with EAGAIN if
-   * a peer has no room.
-   */
+  /** Queues a message, which must not be modified until the promise settles. */
   send(message: Message): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#queue.push({ message, resolve, reject, accepted: undefined })
@@ -66,18 +62,14 @@ export class AllOrNone {
   #settle(sending: Sending, refusal?: unknown): void {
     if (this.#queue.first() !== sending) return // close() has already sent it
     this.#queue.shift()
-    if (refusal === undefined) this.#sendOwn(sending)
-    else sending.reject(refusal)
-    this.#offerFirst()
-  }
-
-  #sendOwn({ message, resolve, reject }: Sending): void {
     try {
-      this.#type.send(message, {})
-      resolve()
+      if (refusal !== undefined) throw refusal
+      this.#type.send(sending.message, {})
+      sending.resolve()
     } catch (error) {
-      reject(error)
+      sending.reject(error)
     }
+    this.#offerFirst()
   }
 
   /** Sends all queued messages before the socket is closed, because they cannot be sent again later. */

@@ -1,4 +1,4 @@
-/** Answers ZAP's questions (RFC 27 of the ZeroMQ project) about clients with CURVE from a list of keys. */
+/** A ZAP handler (RFC 27 of the ZeroMQ project) that lets clients in whose CURVE key is on a list. */
 import { createReadStream, statSync } from "node:fs"
 import type * as zmq from "zeromq"
 import { shown, withCode, wrongType } from "../codec/errors.js"
@@ -30,14 +30,16 @@ export interface AllowedClients {
 }
 
 /**
- * Lets servers with CURVE accept the clients with these public keys only, and no peers without CURVE: it is the ZAP
- * handler of a context, which has one at most. Bind servers after the promise has resolved.
+ * Lets servers with CURVE accept only the clients with these public keys, and no peers without CURVE: it is
+ * the ZAP handler of a context, which has one at most. Bind servers after the promise has resolved.
  *
- * `{ file }` names a list with a key on each line, perhaps with a comment behind it, or behind `#` in a line of its own. It is
- * read again when it has changed. A list that cannot be read then leaves the latest one in force, with a warning.
+ * `{ file }` names a list with a key on each line. A comment may follow the key, or `#` on a line of its
+ * own. The list is read again when it has changed. If it cannot be read then, the latest one stays in
+ * force, with a warning.
  *
- * @throws Error with the code EINVAL, or TypeError, if a key is none. @throws Error with the code ERR_LZ4_CLIENT_KEYS if the
- * file has no list of keys. @throws Error with the code EADDRINUSE if the context has a ZAP handler.
+ * @throws Error with the code EINVAL, or TypeError, if a key is none.
+ * @throws Error with the code ERR_LZ4_CLIENT_KEYS if the file has no list of keys.
+ * @throws Error with the code EADDRINUSE if the context has a ZAP handler.
  */
 export async function allowClients(
   keys: ClientKeys,
@@ -59,7 +61,7 @@ export async function allowClients(
       return list.keys.size
     },
     close() {
-      // Closed alone, it would leave the address some milliseconds later. This does what unbind() does, at once.
+      // close() would release the address some milliseconds later. This does what unbind() does, at once.
       if (!handler.closed) handler.disconnect(ADDRESS)
       handler.close()
     },
@@ -96,7 +98,6 @@ async function listOf(given: ClientKeys): Promise<KeyList> {
   return { keys, latest: async () => keys }
 }
 
-/** A list in a file, which is read again when it has changed. */
 class KeyFile implements KeyList {
   readonly #file: string
   #version = ""
@@ -111,20 +112,16 @@ class KeyFile implements KeyList {
   async read(): Promise<void> {
     this.#version = this.#currentVersion()
     try {
-      this.keys = parseKeyList(this.#file, await this.#text())
+      let text = ""
+      for await (const piece of createReadStream(this.#file, { encoding: "latin1" })) {
+        text += piece
+        if (text.length > LIST_MAX_BYTES)
+          throw new Error(`${this.#file}: a list of keys has ${LIST_MAX_BYTES} bytes at most`)
+      }
+      this.keys = parseKeyList(this.#file, withoutMark(text))
     } catch (error) {
       throw withCode(error as Error, "ERR_LZ4_CLIENT_KEYS")
     }
-  }
-
-  async #text(): Promise<string> {
-    let text = ""
-    for await (const piece of createReadStream(this.#file, { encoding: "latin1" })) {
-      text += piece
-      if (text.length > LIST_MAX_BYTES)
-        throw new Error(`${this.#file}: a list of keys has ${LIST_MAX_BYTES} bytes at most`)
-    }
-    return withoutMark(text)
   }
 
   async latest(): Promise<ReadonlySet<string>> {
@@ -136,7 +133,7 @@ class KeyFile implements KeyList {
     return this.keys
   }
 
-  /** Returns what changes whenever the file does, or why it cannot be looked at. */
+  /** Returns a text that differs whenever the file has changed. */
   #currentVersion(): string {
     try {
       const { mtimeMs, size, ino } = statSync(this.#file)

@@ -5,7 +5,7 @@ import { zmqError } from "../transport/zmq-error.js"
 import type { Credentials, HandshakeSettings } from "../zmtp/mechanism.js"
 import { askZap, type PendingRequest, type ZapAnswer } from "./zap.js"
 
-/** The authentication of an endpoint's peers by a ZAP handler. */
+/** Asks the ZAP handler of an endpoint's context about its peers. */
 export class Authenticator {
   readonly #context: Context
   readonly #domain: string
@@ -35,7 +35,6 @@ export class Authenticator {
     })
   }
 
-  /** Cancels the request of a connection that has ended. */
   cancel(connection: PeerConnection): void {
     this.#pending.get(connection)?.cancel()
     this.#pending.delete(connection)

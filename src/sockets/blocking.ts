@@ -1,9 +1,9 @@
-/** Blocks sockets while an endpoint is bound or unbound, during which nothing else may use them. */
+/** Blocks sockets while an endpoint is bound or unbound, as zeromq.js does. */
 import type { Socket } from "zeromq"
 import { zmqError } from "../transport/zmq-error.js"
 import type { SocketState } from "./state.js"
 
-/** @throws Error with code EBUSY while an operation needs the socket for itself. */
+/** @throws Error with code EBUSY while the socket is blocked. */
 export function checkFree(state: SocketState): void {
   if (state.blocked !== undefined)
     throw zmqError("EBUSY", undefined, "Socket is blocked by a bind or unbind operation")

@@ -11,15 +11,11 @@ const NAMES: Readonly<Record<number, "publicKey" | "secretKey" | "serverKey" | u
   [OPTION.curveServerKey]: "serverKey",
 }
 /** libzmq's value of a key that was never set. */
-const UNSET = new Uint8Array(KEY_BYTES)
+const UNSET: Uint8Array = new Uint8Array(KEY_BYTES)
 
-/** The keys of a socket, as they were set. */
+/** The CURVE keys of a socket. */
 export class CurveKeys {
-  readonly #keys: Record<"publicKey" | "secretKey" | "serverKey", Uint8Array> = {
-    publicKey: UNSET,
-    secretKey: UNSET,
-    serverKey: UNSET,
-  }
+  readonly #keys = { publicKey: UNSET, secretKey: UNSET, serverKey: UNSET }
 
   /** Sets a key that zeromq.js has accepted. Returns whether the option is one. */
   set(option: number, value: string | Uint8Array | null): boolean {

@@ -1,7 +1,4 @@
-/**
- * Publishes connection events on channels of node:diagnostics_channel, and prints them to stderr
- * with NODE_DEBUG=zeromq-lz4.
- */
+/** The channels of node:diagnostics_channel, which NODE_DEBUG=zeromq-lz4 prints to stderr. */
 import { type Channel, channel } from "node:diagnostics_channel"
 import { debuglog } from "node:util"
 import type { ProtocolError } from "../codec/errors.js"
@@ -88,14 +85,14 @@ const debug = debuglog("zeromq-lz4")
 /** Characters to remove from a line: an error may quote a peer, and must not control the terminal. */
 const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/gu
 
-/** A diagnostics channel, and the format of its lines for stderr. */
+/** A channel, and the format of its lines for stderr. */
 export class Topic<M extends DiagnosticsMessage> {
-  readonly channel: Channel
+  readonly channel: Channel & Lz4Channel<M>
   readonly #format: (message: M) => string
 
   /** @param line formats a message, without the socket's type and endpoint, which come first. */
   constructor(name: string, line: (message: M) => string) {
-    this.channel = channel(`zeromq-lz4:${name}`)
+    this.channel = channel(`zeromq-lz4:${name}`) as Channel & Lz4Channel<M>
     this.#format = line
   }
 
@@ -109,7 +106,6 @@ export class Topic<M extends DiagnosticsMessage> {
     note(message, this.#format(message))
   }
 
-  /** Returns the line that is printed for a message. */
   line(message: M): string {
     return lineOf(message, this.#format(message))
   }
@@ -175,16 +171,11 @@ export const channels: {
    */
   readonly silentPeer: Lz4Channel<PeerMessage>
 } = {
-  connection: typed(CONNECTION),
-  protocolError: typed(PROTOCOL_ERROR),
-  reconnect: typed(RECONNECT),
-  level: typed(LEVEL),
-  silentPeer: typed(SILENT_PEER),
-}
-
-/** Node's types say nothing about the messages of a channel. */
-function typed<M extends DiagnosticsMessage>({ channel }: Topic<M>): Lz4Channel<M> {
-  return channel as unknown as Lz4Channel<M>
+  connection: CONNECTION.channel,
+  protocolError: PROTOCOL_ERROR.channel,
+  reconnect: RECONNECT.channel,
+  level: LEVEL.channel,
+  silentPeer: SILENT_PEER.channel,
 }
 
 function formatPeer({ remoteAddress, remotePort }: PeerMessage): string {

@@ -4,10 +4,7 @@ import { Hold } from "./event-loop/hold.js"
 import { busyError } from "./mistakes.js"
 
 interface Operation<Core> {
-  /**
-   * Begins the operation with the socket core, or with libzmq if there is none. It may wait
-   * `timeoutMs`; -1 is no limit.
-   */
+  /** Begins with the core, or with libzmq if there is none. `timeoutMs` is -1 for no limit. */
   begin(core: Core | undefined, timeoutMs: number): Promise<unknown>
   /** The time until which it may wait. */
   limitMs: number
@@ -16,10 +13,7 @@ interface Operation<Core> {
   timer: NodeJS.Timeout | undefined
 }
 
-/**
- * Calls of send() and receive() before the socket has an endpoint, when it is not yet known whether
- * libzmq or the socket core will handle them.
- */
+/** Calls of send() and receive() that wait for the first endpoint: libzmq's, or the socket core's. */
 export class EarlyOperations<Core> {
   readonly #hold = new Hold()
   readonly #waiting = new Map<"send" | "receive", Operation<Core>>()
@@ -43,7 +37,7 @@ export class EarlyOperations<Core> {
     }) as Promise<T>
   }
 
-  /** Begins all operations, because there is an endpoint now, or will never be one. */
+  /** Begins all calls, because there is an endpoint now, or will never be one. */
   begin(core: Core | undefined): void {
     for (const [name, { limitMs }] of [...this.#waiting]) {
       const remainingMs = Math.max(1, Math.ceil(limitMs - clockMs()))

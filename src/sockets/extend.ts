@@ -100,7 +100,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     // biome-ignore lint/suspicious/noExplicitAny: TypeScript requires it of a mixin
     constructor(...args: any[]) {
       const isRedefined = (name: string) => redefines(new.target.prototype, name, Socket.prototype)
-      checkSocketOptions(args[0], ENDPOINT_OPTIONS, Base.name, isRedefined)
+      checkSocketOptions(args[0], Base.name, isRedefined)
       super(...args)
       ensureState(this) // it keeps the async context
     }

@@ -15,7 +15,6 @@ import {
   LEVEL,
   PROTOCOL_ERROR,
   RECONNECT,
-  type ReconnectMessage,
   SILENT_PEER,
   type Topic,
 } from "./diagnostics.js"
@@ -60,7 +59,7 @@ export type Lz4Events = {
   protocolError: [ProtocolErrorEvent]
 }
 
-/** The members of an endpoint that statistics use. */
+/** An endpoint, as statistics see it. */
 export interface Source {
   readonly address: string
   readonly socketType: string
@@ -76,7 +75,7 @@ const SHOWN_DEPTH = 3
 /** Width that puts each direction on a line of its own. */
 const SHOWN_COLUMNS = 120
 
-/** What is recorded of an open connection, because a connection that has ended no longer has it. */
+/** What a connection that has ended can no longer tell. */
 interface OpenConnection {
   peer: ConnectEvent
   source: Source
@@ -94,7 +93,6 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
   /** The async context in which all listeners are called. */
   readonly #context: AsyncResource
   readonly #open = new Map<PeerConnection, OpenConnection>()
-  /** Pipes, which queue and drop messages. */
   readonly #pipes = new Set<Pipe>()
   /** Totals of connections and pipes that have ended. */
   readonly #ended = {
@@ -104,7 +102,6 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
   }
   #protocolErrors = 0
   #reconnects = 0
-
   readonly #flush: (timeoutMs: number) => Promise<void>
 
   /** @internal */
@@ -115,11 +112,10 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
   }
 
   /**
-   * Waits until the system has accepted all messages sent so far over the socket's `lz4+tcp://`
-   * endpoints, that is, those whose `send()` has resolved. It may also be called after `close()`,
-   * to learn when the messages have been written. Messages that are dropped meanwhile are not
-   * waited for, for example when `linger` has expired or the peer of a bound endpoint has gone. A
-   * pending call keeps the process alive.
+   * Waits until the system has accepted all messages over the socket's `lz4+tcp://` endpoints whose
+   * `send()` has resolved, also after `close()`. Messages that are dropped are not waited for, for
+   * example when `linger` has expired or the peer of a bound endpoint has gone. A pending call keeps
+   * the process alive.
    *
    * @throws TypeError or RangeError if `timeout` is invalid, or another option is given.
    * @throws Error with code EAGAIN after `timeout`; the messages stay queued.
@@ -237,10 +233,7 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
   }
 
   /** @internal */
-  retried(
-    source: Source,
-    { intervalMs, error }: Pick<ReconnectMessage, "intervalMs" | "error">,
-  ): void {
+  retried(source: Source, intervalMs: number, error: Error | undefined): void {
     this.#publish(RECONNECT, () => ({ ...this.#describe(source), intervalMs, error }))
   }
 
@@ -258,12 +251,12 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
       )
   }
 
-  /** @internal Adds a pipe whose queue counts as waiting. */
+  /** @internal Counts what a pipe queues and drops. */
   pipeAdded(pipe: Pipe): void {
     this.#pipes.add(pipe)
   }
 
-  /** @internal Removes a pipe that has nothing queued and will not be used any more. */
+  /** @internal Counts no more of a pipe that is not used any more. */
   pipeRemoved(pipe: Pipe): void {
     if (this.#pipes.delete(pipe)) this.#ended.dropped += pipe.dropped
   }

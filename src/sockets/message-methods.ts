@@ -13,10 +13,8 @@ import { type Core, ensureState, stateOf } from "./state.js"
 import { OPTION } from "./zmq-numbers.js"
 
 /**
- * Defines send(), receive(), iteration, join() and leave() for the sockets of a class that have them.
- * They use the socket core if there is one, and zeromq.js otherwise.
- *
- * @param native the prototype of zeromq.js's class.
+ * Defines send(), receive(), iteration, join() and leave() for a class that has them in zeromq.js, whose
+ * prototype is `native`. They use the socket core if there is one, and zeromq.js otherwise.
  */
 export function defineMessageMethods(
   prototype: object,
@@ -24,7 +22,7 @@ export function defineMessageMethods(
   className: string,
   coreOf: (socket: ZmqSocket) => SocketCore | undefined,
 ): void {
-  /** Runs `work`, a call of libzmq, with `timeoutMs` in place of the socket's timeout `option`. */
+  /** Calls libzmq with `timeoutMs` in place of the timeout that the socket has as `option`. */
   const callNative = <T>(
     socket: ZmqSocket,
     option: number,
@@ -41,18 +39,18 @@ export function defineMessageMethods(
     }
   }
 
-  /** Returns whether an operation would wait, on a socket that has never had an endpoint. */
+  /** Returns whether a call would wait for the socket's first endpoint. */
   const wouldWait = (socket: ZmqSocket, name: "send" | "receive"): boolean => {
     const state = stateOf(socket)
     if (state?.nativeUsed || socket.closed) return false
     // A second operation is refused, whatever its timeout is.
     if (state?.earlyOperations?.isWaiting(name)) return true
-    const isReceive = name === "receive"
-    const timeoutMs = isReceive ? state?.receiveTimeoutMs : state?.sendTimeoutMs
-    return timeoutMs !== 0 && !Reflect.get(native, isReceive ? "readable" : "writable", socket)
+    return name === "send"
+      ? state?.sendTimeoutMs !== 0 && !Reflect.get(native, "writable", socket)
+      : state?.receiveTimeoutMs !== 0 && !Reflect.get(native, "readable", socket)
   }
 
-  /** Records whether libzmq's side of a REQ has a request without a reply, which libzmq does not tell. */
+  /** Records whether libzmq's side of a REQ awaits a reply, which libzmq does not tell. */
   const recordExchange = <T>(socket: ZmqSocket, begins: boolean, call: Promise<T>): Promise<T> => {
     if (className !== "Request") return call
     // A rejection that the program does not handle has to stay unhandled.
@@ -155,10 +153,7 @@ export function defineMessageMethods(
 type Receiver = ZmqSocket & { receive(): Promise<Received> }
 type Next = IteratorResult<Received, undefined>
 
-/**
- * Returns the iterator of `for await`. It does what zeromq.js's does, with fewer promises, and without
- * asking libzmq for each message whether the socket is closed.
- */
+/** Does what zeromq.js's iterator does, with fewer promises, and fewer questions to libzmq. */
 export function iterate(
   socket: ZmqSocket,
   coreOf: (socket: ZmqSocket) => SocketCore | undefined,

@@ -10,7 +10,7 @@ export type Received = (Buffer | Routing)[]
 
 const EMPTY = Buffer.alloc(0)
 
-/** Returns the parts of a message as zeromq.js reads it. The program's memory is not copied. */
+/** Returns the parts of a message as zeromq.js reads it, in the program's memory. */
 export function toMessage(value: unknown): Message {
   if (!Array.isArray(value)) return [toPart(value)]
   const { length } = value
@@ -38,10 +38,7 @@ function toPart(value: unknown): Buffer {
   return Buffer.from(`${value as string}`)
 }
 
-/**
- * Returns whether a value is a Buffer with the length that the engine gives it. That may still grow:
- * whoever copies a part reads its length once.
- */
+/** Returns whether a value is a Buffer of the length that the engine tells. It may grow: read it once. */
 function isPlainBuffer(value: unknown): value is Buffer {
   return (
     typeof value === "object" &&
@@ -65,12 +62,11 @@ export function copyMessage(message: Message): Message {
   return message.map((part) => Buffer.from(part))
 }
 
-/** Copies the small parts of a message that will be sent soon. Large ones stay in the program's memory. */
+/** Copies the small parts of a message. Large ones stay in the program's memory. */
 export function copySmallParts(message: Message): Message {
   return message.map((part) => (part.length < REFERRED_MIN_BYTES ? Buffer.from(part) : part))
 }
 
-/** Receives a message and its routing, if it has one. */
 export function receiveFrom(type: SocketType): Received | Refusal {
   const message = type.receive()
   if (typeof message === "string") return message

@@ -1,7 +1,4 @@
-/**
- * Errors for mistakes of callers that zeromq.js explains poorly: what is wrong, and what was
- * probably meant.
- */
+/** Errors for mistakes of callers: what is wrong, and what was probably meant. */
 import type { Socket } from "zeromq"
 import { shown, wrongType, wrongValue } from "../codec/errors.js"
 import type { Refusal } from "../patterns/socket-type.js"
@@ -18,10 +15,9 @@ import { ENDPOINT_OPTIONS } from "./endpoints/endpoint-options.js"
 
 // -- Endpoints ---------------------------------------------------------------------
 
-/** Maximum number of endpoints that an error names. */
 const NAMES_MAX = 10
 
-/** Returns what an error says of a socket's `lz4+tcp://` endpoints, if it has none of the given name. */
+/** Lists a socket's `lz4+tcp://` endpoints. */
 export function theseEndpoints(names: readonly string[]): string {
   if (names.length === 0) return "the socket has no lz4+tcp:// endpoint"
   const more = names.length > NAMES_MAX ? ` and ${names.length - NAMES_MAX} more` : ""
@@ -34,23 +30,21 @@ export function theseEndpoints(names: readonly string[]): string {
 const LZ4_MEMBERS = ["connections", "stats"]
 
 /**
- * Refuses endpoint options that are given to a socket's constructor. It has to do so before zeromq.js's
- * own constructor runs: if that throws, the process crashes on exit.
+ * Refuses endpoint options that are given to a socket's constructor, before zeromq.js's own runs: if that
+ * throws, the process crashes on exit.
  *
- * @param names the endpoint options.
  * @param isRedefined whether a subclass has a member of that name, which zeromq.js assigns.
  * @throws TypeError with code ERR_INVALID_ARG_VALUE.
  */
 export function checkSocketOptions(
   options: unknown,
-  names: readonly string[],
   className: string,
   isRedefined: (name: string) => boolean,
 ): void {
   if (typeof options !== "object" || options === null) return
   for (const name of Object.keys(options)) {
     if (isRedefined(name)) continue
-    if (names.includes(name)) throw misplacedOption(name, className)
+    if (ENDPOINT_OPTIONS.includes(name)) throw misplacedOption(name, className)
     if (name === "lz4")
       throw wrongValue(`lz4 is not an option of ${className}; ${correctUse("level")}`)
     if (LZ4_MEMBERS.includes(name))
@@ -69,19 +63,14 @@ const correctUse = (name: string): string =>
 /**
  * Refuses socket options given with an endpoint.
  *
- * @param names the endpoint options.
  * @throws TypeError with code ERR_INVALID_ARG_TYPE or ERR_INVALID_ARG_VALUE.
  */
-export function refuseSocketOptions(
-  options: object | null | undefined,
-  names: readonly string[],
-  socket: Socket,
-): void {
+export function refuseSocketOptions(options: object | null | undefined, socket: Socket): void {
   if (options === null || options === undefined) return
   if (typeof options !== "object")
     throw wrongType(`options must be an object; got ${shown(options)}`)
   for (const name of Object.keys(options))
-    if (!names.includes(name) && isSocketOption(socket, name))
+    if (!ENDPOINT_OPTIONS.includes(name) && isSocketOption(socket, name))
       throw wrongValue(
         `unknown option ${shown(name)} of an endpoint; it goes with the socket: new ${socket.constructor.name}({ ${name} })`,
       )
@@ -90,29 +79,15 @@ export function refuseSocketOptions(
 const isSocketOption = (socket: Socket, name: string): boolean =>
   name in socket && typeof socket[name as keyof Socket] !== "function"
 
-/**
- * Returns the reason why a valid address cannot be bound; undefined if there is nothing to add to
- * the error.
- */
+/** Returns the reason why a valid address cannot be bound, if there is something to add to the error. */
 export function bindFailureReason(address: string, code: string | undefined): string | undefined {
-  switch (code) {
-    case "EADDRINUSE":
-      return explanation(
-        address,
-        "is already bound, by this process or another",
-        "port * takes a free one",
-      )
-    case "EADDRNOTAVAIL":
-      return explanation(
-        address,
-        "is not an address of this machine",
-        `${interfaceNames()}; * is all of them`,
-      )
-    case "EACCES":
-      return explanation(address, "has a port that needs privileges", "port * takes a free one")
-    default:
-      return undefined
-  }
+  const otherPort = "port * takes a free one"
+  if (code === "EADDRINUSE")
+    return explanation(address, "is already bound, by this process or another", otherPort)
+  if (code === "EACCES") return explanation(address, "has a port that needs privileges", otherPort)
+  if (code !== "EADDRNOTAVAIL") return undefined
+  const addresses = `${interfaceNames()}; * is all of them`
+  return explanation(address, "is not an address of this machine", addresses)
 }
 
 /** Returns the error for connecting a peer under a routing id that another one has. */
@@ -149,13 +124,13 @@ export function busyError(name: "send" | "receive"): Error {
   )
 }
 
-/** Checks the group of a message. @throws TypeError as zeromq.js does. */
+/** @throws TypeError as zeromq.js does. */
 export function checkGroup(group: unknown): asserts group is string | Buffer {
   if (!isTextOrBytes(group))
     throw new TypeError(`Value must be a string or buffer: group is ${shown(group)}`)
 }
 
-/** Checks the routing id of a message. @throws TypeError as zeromq.js does. */
+/** @throws TypeError as zeromq.js does. */
 export function checkRoutingNumber(routingId: unknown): asserts routingId is number {
   if (typeof routingId !== "number")
     throw new TypeError(`A number was expected: routingId is ${shown(routingId)}`)
@@ -174,15 +149,8 @@ export const isTextOrBytes = (value: unknown): boolean =>
 // -- Endpoints of zeromq.js ----------------------------------------------------------
 
 /**
- * A function that returns the reason why zeromq.js will refuse the arguments; undefined if it may
- * accept them.
- */
-type RefusalReason = (args: readonly unknown[]) => string | undefined
-
-/**
- * Calls a method of zeromq.js that takes an address. If it refuses its arguments, its error is
- * completed with the reason. The errors remain those of zeromq.js, with their codes, and are thrown
- * or rejected as before.
+ * Calls a method of zeromq.js that takes an address. If it refuses its arguments, `reason` is added to its
+ * error, which keeps its code, and is thrown or rejected as before.
  */
 export function explainRefusal(
   reason: string | undefined,
@@ -224,8 +192,8 @@ function hasOptionOfOurs(arg: unknown): boolean {
 const LIKE_OURS = /^\s*([^:/]*lz4[^:/]*):?\/*(.*)$/is
 const OTHER_TRANSPORT = /(ipc|inproc|udp|wss?|tls|e?pgm|norm|vmci|tipc)$/i
 
-/** Explains why an endpoint that is not `lz4+tcp://` is refused by a socket that could speak it. */
-export const nativeRefusalReason: RefusalReason = ([address, ...more]) => {
+/** Returns the reason why zeromq.js will refuse arguments; undefined if it may accept them. */
+export function nativeRefusalReason([address, ...more]: readonly unknown[]): string | undefined {
   if (typeof address !== "string" || isLz4(address)) return undefined
   const [, scheme, rest = ""] = LIKE_OURS.exec(address) ?? []
   if (scheme !== undefined) {
@@ -238,7 +206,7 @@ export const nativeRefusalReason: RefusalReason = ([address, ...more]) => {
   return explanation(address, `takes no options, which are for ${SCHEME}`, meantTcp(address))
 }
 
-/** Returns the error for an endpoint option that zeromq.js's ROUTER would ignore with a `tcp://` endpoint. */
+/** Returns the error for an endpoint option that zeromq.js's ROUTER would ignore. */
 export function ignoredOption(address: string, name: string): TypeError {
   return wrongValue(
     explanation(address, `takes no option ${name}, which is for ${SCHEME}`, meantTcp(address)),

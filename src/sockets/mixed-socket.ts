@@ -18,7 +18,7 @@ interface Rules {
   readonly sendsTo?: "both" | "the peer's"
   /** Whether a message that one side refuses, with `noDrop`, must not be sent to the other. */
   readonly allOrNone?: boolean
-  /** The operation that begins an exchange. The next operation has to be the other one, on the same side. */
+  /** The operation that begins an exchange. The other one has to follow, on the same side. */
   readonly exchangeBegins?: "send" | "receive"
   /** Whether both sides report the subscriptions of their peers to the program. */
   readonly mergesNotices?: boolean
@@ -64,7 +64,7 @@ export class MixedSocket {
   /** For an XPUB: the subscriptions of both sides, and a notice of our side that was read ahead. */
   readonly #notices: MixedXpubNotices | undefined
   #ownNotice: Received | undefined
-  /** The side whose turn it is to send, with the number of messages sent in this turn, and to receive. */
+  /** The side whose turn it is to send, and the number of messages sent in this turn. */
   #sendTurn: Side
   #sentInTurn = 0
   #receiveTurn: Side = "own"
@@ -78,7 +78,7 @@ export class MixedSocket {
   constructor(
     type: SocketType,
     options: TypeOptions,
-    socket: () => NativeSocket | undefined,
+    socket: NativeSocket,
     events: SocketTypeEvents,
     turn: Side = "own",
     nativeRequest = false,
@@ -111,7 +111,7 @@ export class MixedSocket {
     return nativeRequest ? "native" : undefined
   }
 
-  /** Records that a REQ's call of libzmq, which began before our side existed, has sent or received. */
+  /** A REQ's call of libzmq, which began before our side existed, has sent (`begins`) or received. */
   nativeExchanged(begins: boolean): void {
     if (begins) this.#exchange = "native"
     else if (this.#exchange === "native") this.#exchange = undefined
@@ -128,7 +128,6 @@ export class MixedSocket {
     return (this.#mayReceive("native") && this.native.hasIn()) || this.#hasOwn()
   }
 
-  /** Whether a message can be received, including those that libzmq has not handed over yet. */
   get isReadable(): boolean {
     return this.#hasOwn() || (this.#mayReceive("native") && this.native.isReadable)
   }
@@ -146,7 +145,7 @@ export class MixedSocket {
     return message
   }
 
-  /** Returns whether the current exchange, if there is one, lets a side receive. */
+  /** Returns whether the current exchange lets a side receive. */
   #mayReceive(side: Side): boolean {
     const { exchangeBegins } = this.#rules
     if (exchangeBegins === undefined) return true
@@ -209,7 +208,7 @@ export class MixedSocket {
     return outcome
   }
 
-  /** Counts a message. A side's turn has one for each of its peers, or one in all if libzmq hides its own. */
+  /** Counts a message. A turn has one for each peer of the side, or one if libzmq hides its peers. */
   #countTurn(side: Side): void {
     if (side !== this.#sendTurn) this.#sentInTurn = 0
     this.#sendTurn = side

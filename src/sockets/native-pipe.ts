@@ -10,6 +10,7 @@ const POLL_MS = 10
 
 /** libzmq's endpoints of a socket. */
 export interface NativeSocket {
+  readonly isClosed: boolean
   readonly readable: boolean
   readonly writable: boolean
   /** The number of peers; undefined if libzmq does not tell. */
@@ -32,14 +33,14 @@ export interface NativePipeEvents {
  * because libzmq passes messages to pending calls of receive() only.
  */
 export class NativePipe {
-  readonly #socket: () => NativeSocket | undefined
+  readonly #socket: NativeSocket
   readonly #events: NativePipeEvents
   #received: Received | undefined
   #isReceiving = false
   #isWanted = false
   #poll: NodeJS.Timeout | undefined
 
-  constructor(socket: () => NativeSocket | undefined, events: NativePipeEvents) {
+  constructor(socket: NativeSocket, events: NativePipeEvents) {
     this.#socket = socket
     this.#events = events
   }
@@ -50,9 +51,9 @@ export class NativePipe {
     return this.#received !== undefined
   }
 
-  /** Whether there is a message, which libzmq may still have to hand over. */
+  /** Whether there is a message, perhaps one that libzmq has yet to hand over. */
   get isReadable(): boolean {
-    return this.hasIn() || (this.#socket()?.readable ?? false)
+    return this.hasIn() || this.#socket.readable
   }
 
   read(): Received | undefined {
@@ -61,24 +62,22 @@ export class NativePipe {
     return received
   }
 
-  /** Receives from libzmq while `wanted`, because a receive() of the program is pending. */
+  /** Receives from libzmq while `wanted`: while a receive() of the program is pending. */
   wantIn(wanted: boolean): void {
     this.#isWanted = wanted
     this.listen()
   }
 
-  /** Continues to receive from libzmq, if that is wanted. */
   listen(): void {
     if (this.#isWanted) this.fetch()
   }
 
-  /** Starts to receive one message from libzmq, if that is allowed and there is none yet. */
+  /** Begins to receive one message from libzmq, if it may and there is none yet. */
   fetch(): void {
     if (this.#isReceiving || this.hasIn() || !this.#events.mayReceive()) return
-    const socket = this.#socket()
-    if (!socket) return
+    if (this.#socket.isClosed) return
     this.#isReceiving = true
-    receiveFrom(socket).then(
+    receiveFrom(this.#socket).then(
       (message) => {
         this.#isReceiving = false
         if (this.#events.accepts(message)) {
@@ -97,16 +96,16 @@ export class NativePipe {
   // -- Sending ---------------------------------------------------------------------
 
   hasOut(): boolean {
-    return this.#socket()?.writable ?? false
+    return this.#socket.writable
   }
 
   get peers(): number | undefined {
-    return this.#socket()?.peers
+    return this.#socket.peers
   }
 
   /** Sends a message, which must not be modified until the promise settles. */
   write(message: Message, routing: Routing): Promise<void> | undefined {
-    return this.#socket()?.send(message, routing)
+    return this.#socket.isClosed ? undefined : this.#socket.send(message, routing)
   }
 
   /** Polls libzmq for room while `wanted`, because libzmq does not report it. */

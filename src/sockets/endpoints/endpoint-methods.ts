@@ -9,7 +9,7 @@ type Method = (socket: Socket, state: SocketState, args: unknown[]) => unknown
 /** The methods of a socket that take an address, for endpoints of one kind. */
 export type EndpointMethods = Record<Name, Method>
 
-/** Replaces the methods of a class that take an address by calls of `call`. */
+/** Makes the methods of a class that take an address call `call`. */
 export function defineEndpointMethods(
   prototype: object,
   call: (name: Name, socket: Socket, args: unknown[]) => unknown,

@@ -18,7 +18,6 @@ import {
 import type { SocketState } from "../state.js"
 import type { EndpointSettings } from "./endpoint.js"
 import {
-  ENDPOINT_OPTIONS,
   type EndpointOptions,
   OWN_OPTIONS,
   readHighWaterBytes,
@@ -42,7 +41,7 @@ export class SettingsReader {
   /** @throws TypeError, RangeError, or Error in the form of zeromq.js. */
   read(socket: Socket, address: string, given: EndpointOptions | null): EndpointSettings {
     const options = given ?? {}
-    refuseSocketOptions(options, ENDPOINT_OPTIONS, socket)
+    refuseSocketOptions(options, socket)
     const hasNoOptions = Object.keys(options).length === 0
     const { optionChanges: changes } = this.#state
     if (hasNoOptions && this.#shared?.changes === changes) {

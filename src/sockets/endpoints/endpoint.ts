@@ -34,7 +34,7 @@ export interface EndpointSettings {
   authenticator: Authenticator
   /** Maximum plaintext in bytes that is queued for receiving from each connection; 0 is no limit. */
   receiveHighWaterBytes: number
-  /** The options of the endpoint's pipes: as in libzmq, those that the socket had at bind() or connect(). */
+  /** As in libzmq, the options that the socket had at bind() or connect(). */
   pipe: PipeOptions
   /** Whether a connected endpoint has a pipe only while there is a connection (ZMQ_IMMEDIATE). */
   immediate: boolean
@@ -127,7 +127,7 @@ export abstract class Endpoint implements Source {
     return this.#life === "over"
   }
 
-  /** The rest of `linger` in milliseconds, after the endpoint was released. */
+  /** The rest of `linger`, after the endpoint was released. */
   get lingerLeftMs(): number {
     if (this.#life === "expired" || this.#isOver) return 0
     return this.#linger?.leftMs ?? Number.POSITIVE_INFINITY
@@ -143,7 +143,7 @@ export abstract class Endpoint implements Source {
   /** The pipes that messages can be sent to. */
   abstract readonly sendingPipes: Iterable<Pipe>
 
-  /** After the event loop has stopped: gives up connections that peers have ended. */
+  /** Gives up the connections that peers have ended, after the event loop has stopped. */
   noticeEnds(): void {
     for (const [connection, pipe] of this.pipes)
       if (connection.hasPeerEnded) {
@@ -170,22 +170,20 @@ export abstract class Endpoint implements Source {
     this.checkReleased()
   }
 
-  /** Ends a connection that has no queued messages left. */
+  /** Ends a connection whose messages were all written to it. */
   protected end(connection: PeerConnection): void {
     this.#farewells.set(connection, "writing")
     connection.end()
     this.checkReleased()
   }
 
-  /** Ends a connection at once. */
   protected destroy(connection: PeerConnection): void {
     this.#farewells.set(connection, "writing")
     connection.destroy()
   }
 
-  /** Finishes all pipes: their connections write the queued messages and end. */
+  /** Lets connections write what is queued, and end. */
   protected abstract finishPipes(keepsReceived: boolean): void
-  /** Drops all queued messages. */
   protected abstract dropWaiting(): void
   /** The endpoint was released and has no connections left. */
   protected over(): void {}
@@ -203,7 +201,7 @@ export abstract class Endpoint implements Source {
     this.#released()
   }
 
-  /** Returns whether the system sends the rest to a peer, as with libzmq, even after the process has exited. */
+  /** Returns whether the system sends the rest, as with libzmq, even after the process has exited. */
   #needsNoProcess(connection: PeerConnection): boolean {
     const farewell = this.#farewells.get(connection)
     return this.#life === "expired" ? farewell !== undefined : farewell === "quiet"
@@ -228,7 +226,7 @@ export abstract class Endpoint implements Source {
         break
       case "retried":
         this.emit("connect:retry", { interval: event.intervalMs })
-        this.host.lz4.retried(this, event)
+        this.host.lz4.retried(this, event.intervalMs, event.error)
         break
       case "gaveUp":
         this.gaveUp(event.isWrongPeer)

@@ -1,6 +1,6 @@
 import { clearTimeout, clockMs, setTimeout } from "../../base/runtime.js"
 
-/** The event loop was blocked if a timer is at least this many milliseconds late. */
+/** Milliseconds by which a timer is late if the event loop was blocked. */
 const BLOCKED_MS = 50
 
 /**
@@ -11,7 +11,6 @@ export class Linger {
   readonly #expired: () => void
   #timer: NodeJS.Timeout | undefined
   #endMs = Number.POSITIVE_INFINITY
-  /** Milliseconds by which the time may be extended. */
   #extensionMs: number
 
   /** @param expired called after `ms` milliseconds. */
@@ -37,11 +36,8 @@ export class Linger {
 
   #check(): void {
     const { leftMs } = this
-    if (leftMs < BLOCKED_MS) {
-      this.#expired()
-      return
-    }
     this.#extensionMs = 0
-    this.#endAfter(leftMs)
+    if (leftMs < BLOCKED_MS) this.#expired()
+    else this.#endAfter(leftMs)
   }
 }

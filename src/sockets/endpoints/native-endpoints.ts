@@ -95,15 +95,11 @@ export class NativeEndpoints implements EndpointMethods {
     const native = this.#native
     native.setInt32Option.call(socket, OPTION.sendTimeout, 0)
     if (native.receive) native.setInt32Option.call(socket, OPTION.receiveTimeout, NATIVE_RECEIVE_MS)
-    const ref = new WeakRef(socket)
-    const open = (): NativeSocket | undefined => {
-      const socket = ref.deref()
-      return socket && !socket.closed ? nativeSocket(native, socket, state) : undefined
-    }
     const { operations, endpoints, type } = core
     const { typeOptions, nativeRequest } = state
     const turn = endpoints.open.length > 0 ? "own" : "native"
-    operations.mix(new MixedSocket(type, typeOptions, open, operations, turn, nativeRequest))
+    const side = nativeSide(native, socket, state)
+    operations.mix(new MixedSocket(type, typeOptions, side, operations, turn, nativeRequest))
   }
 
   #added(socket: Socket, state: SocketState, peer?: string): void {
@@ -149,9 +145,21 @@ export class NativeEndpoints implements EndpointMethods {
   }
 }
 
-function nativeSocket(native: NativeMethods, socket: Socket, state: SocketState): NativeSocket {
-  const get = (name: "readable" | "writable") => Reflect.get(native, name, socket) as boolean
+/** Returns libzmq's side of a socket, without keeping the socket from being collected. */
+function nativeSide(native: NativeMethods, of: Socket, state: SocketState): NativeSocket {
+  const ref = new WeakRef(of)
+  const open = () => {
+    const socket = ref.deref()
+    return socket?.closed === false ? socket : undefined
+  }
+  const get = (name: "readable" | "writable") => {
+    const socket = open()
+    return socket !== undefined && (Reflect.get(native, name, socket) as boolean)
+  }
   return {
+    get isClosed() {
+      return open() === undefined
+    },
     get readable() {
       return get("readable")
     },
@@ -163,9 +171,9 @@ function nativeSocket(native: NativeMethods, socket: Socket, state: SocketState)
     },
     send: (message: Message, routing: Routing) => {
       const args = Object.keys(routing).length > 0 ? [message, routing] : [message]
-      return native.send?.apply(socket, args) as Promise<void>
+      return native.send?.apply(open(), args) as Promise<void>
     },
-    receive: () => native.receive?.call(socket) ?? new Promise<never>(() => {}),
+    receive: () => native.receive?.call(open()) ?? new Promise<never>(() => {}),
   }
 }
 

@@ -4,15 +4,13 @@ import { warn } from "../../transport/diagnosis.js"
 import type { ConnectionCounts, PeerConnection } from "../../transport/transport.js"
 import type { Endpoint } from "./endpoint.js"
 
-/** Milliseconds after which a peer that announced nothing is reported if it has sent nothing. */
 const SILENCE_MS = 2000
 
 /** Notices which peers of an endpoint probably speak tcp://, and tells the program. */
 export class PlainPeers {
   readonly #endpoint: Endpoint
-  /** Whether the program was warned of a plain peer. */
   #hasWarned = false
-  /** Peers that announced no revision and have sent nothing yet, and when they will be reported. */
+  /** The peers that will be reported unless they send something. */
   readonly #silent = new Map<PeerConnection, Deadline>()
   #hasReportedSilence = false
 
@@ -34,25 +32,18 @@ export class PlainPeers {
     this.#silent.set(connection, limit)
   }
 
-  /** Reports a silent peer to the channel, or warns of it if nobody listens there. Once for the endpoint. */
+  /** Reports a silent peer, once for the endpoint: to the channel, or by a warning if nobody listens. */
   #report(connection: PeerConnection): void {
     if (this.#hasReportedSilence) return
-    const isHeard = this.#endpoint.host.lz4.silent(connection, this.#endpoint)
-    this.#hasReportedSilence = isHeard || this.#warnOf(connection)
-  }
-
-  /**
-   * Warns of a silent peer that is libzmq's, which knows no lz4+tcp://. Others that announce nothing may read it
-   * although they only receive. Returns whether it is one.
-   */
-  #warnOf(connection: PeerConnection): boolean {
-    if (!connection.peerIsLibzmq) return false
+    this.#hasReportedSilence = this.#endpoint.host.lz4.silent(connection, this.#endpoint)
+    // Peers other than libzmq may read lz4+tcp:// although they announce nothing.
+    if (this.#hasReportedSilence || !connection.peerIsLibzmq) return
+    this.#hasReportedSilence = true
     this.#warn(
       connection,
       "has sent nothing, and announced no lz4 revision: it speaks tcp://, so it cannot read what it is sent",
       "ERR_LZ4_PLAIN_PEER",
     )
-    return true
   }
 
   #warn({ remoteAddress, remotePort }: PeerConnection, what: string, code: string): void {
@@ -64,7 +55,7 @@ export class PlainPeers {
     )
   }
 
-  /** The connection has ended. What was sent to a peer of libzmq is lost, however soon that was. */
+  /** The connection has ended. What a peer of libzmq was sent is lost, however soon it has gone. */
   forget(connection: PeerConnection, { sent, received }: ConnectionCounts): void {
     const isLost = connection.peerIsLibzmq && sent.messages > 0 && received.messages === 0
     if (this.#stopWatching(connection) && isLost) this.#report(connection)
@@ -76,12 +67,9 @@ export class PlainPeers {
     return this.#silent.delete(connection)
   }
 
-  /**
-   * Returns the error of a peer, with what it probably means if its first part has no sentinel. Warns of that
-   * if nobody listens for the event.
-   */
+  /** Adds to the error of a peer that it probably speaks tcp://. Warns if nobody listens for the event. */
   explain(connection: PeerConnection, error: ProtocolError): ProtocolError {
-    // It has said something, which is reported as an error.
+    // It is not silent: what it said is reported as an error.
     this.#stopWatching(connection)
     if (!isProbablyPlain(connection, error)) return error
     const explained = new ProtocolError(
@@ -95,8 +83,8 @@ export class PlainPeers {
 }
 
 /**
- * Returns whether the first part of a peer that announced no revision had no sentinel; but for an empty one, since
- * a plain ROUTER returns the delimiter of a REQ as it was sent.
+ * Returns whether the first part of a peer that announced no revision had no sentinel. It may follow an
+ * empty one: a plain ROUTER returns the delimiter of a REQ as it was sent.
  */
 function isProbablyPlain(connection: PeerConnection, { code }: ProtocolError): boolean {
   if (code !== "ERR_LZ4_PART_TOO_SHORT" && code !== "ERR_LZ4_UNKNOWN_SENTINEL") return false

@@ -1,18 +1,17 @@
 /**
- * Listeners for the end of the process. All copies of the package share them, because each
- * reload (`delete require.cache[…]`, a test's module registry) makes another copy, and Node warns of a leak
- * from the eleventh listener on. A copy that has no sockets is not referred to, so it can be
- * collected.
+ * Listeners for the end of the process, which all copies of the package share: each reload
+ * (`delete require.cache[…]`, a test's module registry) makes another copy, and Node warns of a leak from
+ * the eleventh listener on. A copy without sockets is not referred to, so that it can be collected.
  */
 import { mustSettle, settle } from "./settle.js"
 
-/** What a copy of the package does at the end of the process. Other versions of the package call it. */
+/** A copy of the package. Other versions of the package call it. */
 interface Copy {
   beforeExit(): void
   exit(): void
 }
 
-/** The state that all copies share. It has to stay as it is, unless its key changes. */
+/** The state that all copies share. If it changes, so must `KEY`. */
 interface Shared {
   readonly copies: Set<Copy>
   /** The listeners on `process`, by whichever copy added them. */
@@ -22,7 +21,6 @@ interface Shared {
 const KEY = Symbol.for("zeromq-lz4: exit listeners, 1")
 const holder = process as { [KEY]?: Shared }
 
-/** Calls a copy at the end of the process, until `forgetExit()`. */
 export function listenForExit(copy: Copy): void {
   holder[KEY] ??= { copies: new Set(), listeners: undefined }
   const shared = holder[KEY]
@@ -42,7 +40,7 @@ export function listenForExit(copy: Copy): void {
   if (!process.listeners("exit").includes(exit)) process.on("exit", exit)
 }
 
-/** Forgets a copy. The listeners are removed with the last one, except in Node 20, which needs `settle()`. */
+/** Forgets a copy, and the listeners with the last one, except in Node 20, which needs `settle()`. */
 export function forgetExit(copy: Copy): void {
   const shared = holder[KEY]
   if (!shared?.copies.delete(copy) || shared.copies.size > 0 || mustSettle) return

@@ -5,16 +5,15 @@ import type { Departing, DepartingThread, Departure, DialSpec } from "../../tran
 
 /** Milliseconds without progress after which the process no longer waits for its peers. */
 const SILENCE_MS = 1000
-/** Maximum total wait, in milliseconds. */
 const WAIT_MAX_MS = 5000
 /** Milliseconds between writes to connections without room, and between readings of the clock. */
 const WRITE_MS = 1
 const POLL_MS = 20
 
-/** The user of an endpoint that only delivers messages; it ignores all events. */
+/** Ignores the events of an endpoint that only delivers messages. */
 const nobody = { onEvent(): void {}, threadDied(): void {} }
 
-/** Writes the remaining messages while the process exits and its event loop has stopped. */
+/** Writes the remaining messages of a process whose event loop has stopped. */
 export class BlockingDeparture implements Departure {
   #connections: Departing[] = []
   readonly #threads = new Set<DepartingThread>()
@@ -40,7 +39,9 @@ export class BlockingDeparture implements Departure {
 
   /** Waits until everything is written, at most `limitMs`. Stops early if no peer accepts any more. */
   wait(limitMs: number, warning: { afterMs: number; warn(): void }): void {
-    const cells = this.#depart()
+    const cells = DepartureCells.forThreads(this.#threads.size)
+    let place = 0
+    for (const thread of this.#threads) thread.depart(cells.cells, place++)
     const startMs = clockMs()
     let begunMs = startMs
     let previousMs = startMs
@@ -70,17 +71,7 @@ export class BlockingDeparture implements Departure {
     }
   }
 
-  #depart(): DepartureCells {
-    const cells = DepartureCells.forThreads(this.#threads.size)
-    let place = 0
-    for (const thread of this.#threads) thread.depart(cells.cells, place++)
-    return cells
-  }
-
-  /**
-   * Writes as much as there is room for. Returns a measure of what is left; undefined if a thread
-   * has not counted yet.
-   */
+  /** Writes what there is room for. Returns what is left; undefined if a thread has not counted yet. */
   #remaining(cells: DepartureCells): number | undefined {
     let remaining: number | undefined = 0
     this.#connections = this.#connections.filter((connection) => {

@@ -1,8 +1,7 @@
 /**
- * Delivers sent messages before the process exits, as tcp:// does. When the event loop is empty,
- * all endpoints are closed, and the process stays alive for as long as their `linger` allows. If
- * process.exit() or an uncaught error ends the process, the event loop has stopped, and the
- * messages are written without it, for as long as exit-wait.ts says.
+ * Delivers sent messages before the process exits, as tcp:// does. When the event loop is empty, all
+ * endpoints are closed, and the process stays alive for as long as their `linger` allows. process.exit()
+ * and uncaught errors stop the event loop: the messages are then written without it (exit-wait.ts).
  */
 
 import type { Context, Socket } from "zeromq"
@@ -26,7 +25,7 @@ interface Leaving {
   depart(departure: Departure): void
 }
 
-/** The states of open sockets. A socket may be collected before its messages are written. */
+/** The states of open sockets, which may be collected before their messages are written. */
 const watched = new Set<SocketState>()
 /** Endpoints that were closed but have messages to send, with the contexts of their sockets. */
 const leaving = new Set<{ endpoint: Leaving; context: Context | undefined }>()
@@ -36,8 +35,8 @@ let isHolding = false
 const hold = new Hold()
 const atExit = { beforeExit: closeCores, exit: depart }
 
-// zeromq.js closes a socket that is collected without close(). If the program does not refer to it any more and has sent
-// nothing, that may end its attempt to connect, and its peer sees a connection without a greeting.
+// zeromq.js closes a socket that is collected without close(). If it has sent nothing, that may end its
+// attempt to connect, and its peer sees a connection without a greeting.
 const collected = new FinalizationRegistry<SocketState>((state) => {
   watched.delete(state)
   closeCore(state)
@@ -48,7 +47,7 @@ function closeCore({ core }: SocketState): void {
   core?.close(core.lingerMs, () => {})
 }
 
-/** Makes the endpoints of a socket end before the process does, or when the socket is collected. */
+/** Ends a socket's endpoints when the process ends, or the socket is collected. */
 export function watch(socket: Socket, state: SocketState): void {
   watched.add(state)
   collected.register(socket, state, state)
@@ -56,7 +55,7 @@ export function watch(socket: Socket, state: SocketState): void {
   holdBriefly()
 }
 
-/** Lets this copy of the package be collected if it has nothing to do at the end of the process. */
+/** Lets this copy of the package be collected. */
 function forgetIfIdle(): void {
   if (watched.size === 0 && leaving.size === 0) forgetExit(atExit)
 }
@@ -69,7 +68,7 @@ export function unwatch(state: SocketState): void {
   forgetIfIdle()
 }
 
-/** Registers an endpoint that still has messages to send. Returns the callback for when it has none. */
+/** Registers an endpoint with messages to send. Returns the callback for when it has none. */
 export function exitsLater(endpoint: Leaving, context: Context | undefined): () => void {
   const entry = { endpoint, context }
   leaving.add(entry)
@@ -107,7 +106,7 @@ function closeCores(): void {
   setTimeout(warnOfLeaving, WARNING_MS).unref()
 }
 
-/** Writes the sent messages within `linger`, because the process is exiting. */
+/** Writes what was sent, within `linger`. The process is exiting. */
 function depart(): void {
   for (const { core } of watched)
     if (core) {
@@ -139,11 +138,8 @@ function depart(): void {
 
 function warnOfLeaving(): void {
   // The others wait for their threads, or for a peer that may be sending.
-  for (const { endpoint, context } of leaving)
-    if (endpoint.hasUnsent) {
-      warn(context)
-      return
-    }
+  const waiting = [...leaving].find(({ endpoint }) => endpoint.hasUnsent)
+  if (waiting) warn(waiting.context)
 }
 
 /** Prints zeromq.js's warning. Like zeromq.js, it cannot use process.emitWarning this late. */

@@ -1,10 +1,9 @@
-/** Keeps the process alive while operations wait for the network, because their sockets do not. */
+/** Keeps the process alive while calls wait for the network, because their sockets do not. */
 import { clockMs, setInterval, setTimeout } from "../../base/runtime.js"
 import { STREAM } from "../../transport/pending-attempts.js"
 import { collect, mustSettle } from "./settle.js"
 
 const FOREVER_MS = 2 ** 31 - 1
-/** Milliseconds for which `holdBriefly()` keeps the process alive. */
 const BRIEF_MS = 20
 /** How often that is repeated if the event loop has something else to do, such as to close sockets. */
 const REPEATS_MAX = 5
@@ -29,8 +28,8 @@ function remove(): void {
 }
 
 /**
- * Keeps the process alive for a moment, in Node 20 only, because it may have nothing else to do: while its event loop
- * runs, a compiler thread of V8 that waits for a garbage collection gets it.
+ * Keeps a process of Node 20 alive for a moment: while its event loop runs, a compiler thread of V8 that
+ * waits for a garbage collection gets it.
  */
 export function holdBriefly(): void {
   if (!mustSettle) return
@@ -53,7 +52,7 @@ function endBrief(): void {
   }
 }
 
-/** Returns whether the event loop has nothing else to do, as far as Node tells: a collection takes long. */
+/** Returns whether the event loop has nothing else to do, so that a collection may take long. */
 function isLast(): boolean {
   const resources = process.getActiveResourcesInfo?.() ?? []
   const others = resources.filter((name) => name !== "Immediate" && !STREAM.test(name))

@@ -1,8 +1,8 @@
 /**
- * Ways around a hang of Node 20 (nodejs/node#54918). When a process ends, and each time its event loop is empty, Node
- * waits for V8's compiler threads. One of them may wait for a garbage collection, which only JavaScript or the event
- * loop can begin. Threads ask for one while the heap is small, if the memory outside of it, such as Buffers, has grown
- * by some 8 MB since the last full collection.
+ * Ways around a hang of Node 20 (nodejs/node#54918). When a process ends, and each time its event loop is
+ * empty, Node waits for V8's compiler threads. One of them may wait for a garbage collection, which only
+ * JavaScript or the event loop can begin. Threads ask for one while the heap is small, if the memory
+ * outside of it, such as Buffers, has grown by some 8 MB since the last full collection.
  */
 import { hrtime } from "../../base/runtime.js"
 
@@ -10,7 +10,7 @@ import { hrtime } from "../../base/runtime.js"
 const SETTLING_NS = 20_000_000n
 /** Bytes by which memory outside the heap has to grow for a collection. */
 const OUTSIDE_MIN = 2 ** 22
-/** Bytes of a heap. In a larger one V8 collects in steps, and its threads need not wait. */
+/** Bytes of the largest heap that V8 does not collect in steps, for which threads need not wait. */
 const HEAP_MAX = 2 ** 25
 /** More attempts than other threads spoil. */
 const EXPOSING_TRIES_MAX = 10
@@ -20,13 +20,13 @@ export const mustSettle: boolean = process.version?.startsWith("v20.") === true
 /** The fewest bytes outside the heap since the last collection. */
 let outsideBytes = 0
 
-/** Lets V8 collect garbage if a thread waits for it: a loop gives V8 the opportunity in each iteration. */
+/** Lets V8 collect garbage if a thread waits for that. V8 may do so in each iteration of a loop. */
 export function settle(): void {
   const endNs = hrtime.bigint() + SETTLING_NS
   while (hrtime.bigint() < endNs);
 }
 
-/** Collects garbage if a thread might ask for it soon. After a full collection none does, however long it works. */
+/** Collects garbage if a thread might ask for it soon. After a full collection none does for long. */
 export function collect(): void {
   const v8 = process.getBuiltinModule?.("node:v8") // not in all programs that embed Node
   if (!v8) return
