@@ -3,11 +3,14 @@ import type { Socket as ZmqSocket } from "zeromq"
 import { isLz4 } from "../transport/address.js"
 import { explanation } from "../transport/zmq-error.js"
 import { loadZeromq } from "../zeromq.js"
-import { checkFree } from "./blocking.js"
-import { defineEndpointMethods } from "./endpoints/endpoint-methods.js"
 import { ENDPOINT_OPTIONS, type EndpointOptions } from "./endpoints/endpoint-options.js"
 import { lz4Endpoints } from "./endpoints/lz4-endpoints.js"
-import { NativeEndpoints, type NativeMethods } from "./endpoints/native-endpoints.js"
+import {
+  ENDPOINT_METHODS,
+  type EndpointMethods,
+  NativeEndpoints,
+  type NativeMethods,
+} from "./endpoints/native-endpoints.js"
 import { unwatch, watch } from "./event-loop/exit.js"
 import type { Lz4 } from "./lz4.js"
 import { defineMessageMethods } from "./message-methods.js"
@@ -215,7 +218,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     const state = ensureState(socket)
     const isOurs = isLz4(args[0]) && !socket.closed
     // zeromq.js itself checks sockets that only have libzmq's endpoints.
-    if (state.core || isOurs) checkFree(state)
+    if (state.core || isOurs) state.checkFree()
     if (isOurs) return lz4Endpoints[name](socket, state, args)
     return explainRefusal(nativeRefusalReason(args), args, () =>
       nativeEndpoints[name](socket, state, args),
@@ -258,6 +261,21 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     })
   Object.defineProperty(Socket, "name", { value: Base.name })
   return Socket as unknown as Lz4Class<C>
+}
+
+/** Makes the methods of a class that take an address call `call`. */
+function defineEndpointMethods(
+  prototype: object,
+  call: (name: keyof EndpointMethods, socket: ZmqSocket, args: unknown[]) => unknown,
+): void {
+  for (const name of ENDPOINT_METHODS) {
+    const { [name]: value } = {
+      [name](this: ZmqSocket, ...args: unknown[]): unknown {
+        return call(name, this, args)
+      },
+    }
+    Object.defineProperty(prototype, name, { configurable: true, writable: true, value })
+  }
 }
 
 /** Returns whether a class derived from `base` redefines a member, itself or through a class in between. */

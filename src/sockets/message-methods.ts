@@ -3,7 +3,6 @@ import { GROUP_MAX_BYTES, type Message } from "../patterns/message.js"
 import type { Routing } from "../patterns/socket-type.js"
 import { isSubscription } from "../patterns/subscriptions.js"
 import { explained } from "../transport/zmq-error.js"
-import { checkFree } from "./blocking.js"
 import { EarlyOperations } from "./early-operations.js"
 import type { NativeMethods } from "./endpoints/native-endpoints.js"
 import { copyBytes, copyMessage, type Received, toMessage } from "./message.js"
@@ -140,7 +139,7 @@ export function defineMessageMethods(
     define(name, function (this: ZmqSocket, ...groups: (Buffer | string)[]): void {
       for (const group of groups) {
         const state = ensureState(this)
-        checkFree(state)
+        state.checkFree()
         change.call(this, group)
         const key = toGroup(group).toString("latin1")
         if (name === "join") state.joined(key)

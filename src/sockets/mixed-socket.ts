@@ -9,8 +9,9 @@ import type {
 import type { SocketTypeName } from "../zmtp/socket-types.js"
 import { AllOrNone } from "./all-or-none.js"
 import { copyMessage, type Received, receiveFrom } from "./message.js"
-import { MixedXpubNotices, type Side } from "./mixed-xpub-notices.js"
 import { NativePipe, type NativeSocket } from "./native-pipe.js"
+
+type Side = "native" | "own"
 
 /** The rules by which a mixed socket chooses a side. */
 interface Rules {
@@ -245,5 +246,33 @@ export class MixedSocket {
     if (side === "own") return this.#type.send(message, routing)
     // The memory belongs to the program, which may reuse it.
     return this.native.write(copyMessage(message), routing)
+  }
+}
+
+/**
+ * The topics that each side of an XPUB has subscribers for. Each side reports the first subscription to a
+ * topic, and the last cancellation, of its own peers. The program gets the first and the last of both sides.
+ */
+class MixedXpubNotices {
+  readonly #options: TypeOptions
+  readonly #topics = { native: new Set<string>(), own: new Set<string>() }
+
+  constructor(options: TypeOptions) {
+    this.#options = options
+  }
+
+  /** Returns whether the program is to receive a message of one side. */
+  isForProgram(message: Message, side: Side): boolean {
+    const { manual, verbosity } = this.#options
+    const [first] = message as [Buffer]
+    if (manual || message.length > 1 || first.length === 0 || (first[0] as number) > 1) return true
+    const topic = first.toString("latin1", 1)
+    const isOthers = this.#topics[side === "own" ? "native" : "own"].has(topic)
+    if (first[0] === 1) {
+      this.#topics[side].add(topic)
+      return !isOthers || verbosity !== "none"
+    }
+    this.#topics[side].delete(topic)
+    return !isOthers || verbosity === "allSubsUnsubs"
   }
 }

@@ -7,7 +7,6 @@ import { Deadline } from "../transport/deadline.js"
 import { afterPoll, isOutdated } from "../transport/last-poll.js"
 import { shorten, zmqError } from "../transport/zmq-error.js"
 import type { SocketTypeName } from "../zmtp/socket-types.js"
-import { checkFree } from "./blocking.js"
 import type { Hold } from "./event-loop/hold.js"
 import { TurnBudget } from "./event-loop/turn.js"
 import { HeldSends, type PendingCall, type PendingSend } from "./held-sends.js"
@@ -86,7 +85,7 @@ export class Operations implements SocketTypeEvents {
 
   /** @throws Error with code EBUSY or EBADF if the socket can neither send nor receive now. */
   checkUsable(): void {
-    checkFree(this.#state)
+    this.#state.checkFree()
     if (this.isClosed) throw shorten(zmqError("EBADF"), this.checkUsable)
   }
 

@@ -5,7 +5,6 @@ import type { Routing } from "../patterns/socket-type.js"
 import { afterPoll } from "../transport/last-poll.js"
 import { zmqError } from "../transport/zmq-error.js"
 import { loadZeromq } from "../zeromq.js"
-import { checkFree } from "./blocking.js"
 import { Hold } from "./event-loop/hold.js"
 import { turn } from "./event-loop/turn.js"
 import type { Operations } from "./operations.js"
@@ -38,7 +37,7 @@ export class Lz4Proxy<F extends Socket = Socket, B extends Socket = Socket> exte
     checkEndpoints(front, "Front-end")
     checkEndpoints(back, "Back-end")
     // libzmq would abort.
-    for (const state of [front, back]) if (state) checkFree(state)
+    for (const state of [front, back]) state?.checkFree()
     const forwarding = new Forwarding(this.frontEnd, this.backEnd)
     this.#forwarding = forwarding
     return forwarding.done.finally(() => {

@@ -4,6 +4,7 @@ import type { Message } from "../patterns/message.js"
 import type { Routing, SocketType, TypeOptions } from "../patterns/socket-type.js"
 import { warn } from "../transport/diagnosis.js"
 import type { Departure } from "../transport/transport.js"
+import { zmqError } from "../transport/zmq-error.js"
 import { CurveKeys } from "./curve-keys.js"
 import type { EarlyOperations } from "./early-operations.js"
 import { Lz4 } from "./lz4.js"
@@ -23,7 +24,7 @@ const TYPE_FLAGS: Readonly<Record<number, keyof TypeOptions | undefined>> = {
   [OPTION.invertMatching]: "invertMatching",
 }
 
-/** What the socket's state, and the code for the end of the process, use of a socket core. */
+/** A socket core, as its state and the end of the process see it. */
 export interface Core {
   readonly type: SocketType
   lingerMs: number
@@ -31,17 +32,15 @@ export interface Core {
   readonly operations: {
     send(message: Message, routing: Routing, timeoutMs?: number): Promise<void>
     receive(timeoutMs?: number): Promise<Received>
-    /** Sends the messages that wait for a poll of the event loop. */
     sendHeld(): void
   }
   readonly endpoints: {
     readonly context: Context | undefined
-    /** The endpoints that were not released. */
     readonly open: Iterable<{ noticeEnds(): void; depart(departure: Departure): void }>
   }
   changeHighWaterMarks(socket: Socket): void
   flush(timeoutMs: number): Promise<void>
-  /** Closes the socket. Calls `ended` when its messages have been sent, or dropped after `lingerMs`. */
+  /** Calls `ended` when the socket's messages have been sent, or dropped after `lingerMs`. */
   close(lingerMs: number, ended: () => void): void
 }
 
@@ -64,8 +63,8 @@ export function ensureState(socket: Socket): SocketState {
 }
 
 /**
- * What this package keeps for a socket, including options that cannot be read back, which are recorded
- * as they are set. It does not refer to the socket, which may be collected.
+ * What this package keeps for a socket, with the options that cannot be read back. It does not refer to
+ * the socket, which may be collected.
  */
 export class SocketState {
   readonly typeOptions: TypeOptions = {
@@ -89,18 +88,18 @@ export class SocketState {
   connectRoutingId: Buffer | undefined
   readonly acceptFilters: string[] = []
   readonly curveKeys: CurveKeys = new CurveKeys()
-  /** Subscriptions in the order in which they were made: the socket core may be created later. */
+  /** The subscriptions from before there was a core, in order. */
   readonly subscriptions: [subscribe: boolean, topic: Buffer][] = []
   /** Joined groups, as latin1 strings. */
   readonly groups: Set<string> = new Set()
   core: Core | undefined
   monitor: Monitor | undefined
-  /** The async context in which the socket was created, for `lz4`, which is created later. */
+  /** The async context in which the socket was created. `lz4` is created later. */
   readonly #context = new AsyncResource("ZEROMQ_LZ4")
   #lz4: WeakRef<Lz4> | undefined
   optionChanges = 0
   earlyOperations: EarlyOperations<Core> | undefined
-  /** The bind, unbind or proxy in progress, during which the socket cannot be used. */
+  /** Whose bind, unbind or proxy is in progress, during which nothing else may use the socket. */
   blocked: "own" | "native" | undefined
   /** Whether to close the socket once it is no longer blocked. */
   closing = false
@@ -109,13 +108,10 @@ export class SocketState {
   /** Number of libzmq's endpoints, and whether there has ever been one or an attempt at one. */
   nativeEndpoints = 0
   nativeUsed = false
-  /**
-   * The addresses of libzmq's endpoints that have one peer each, because they connected, and the number of
-   * the others, of whose peers libzmq tells nothing.
-   */
+  /** The addresses of libzmq's endpoints with one peer each, and the number of those that hide theirs. */
   readonly #nativeConnects: string[] = []
   #nativeOthers = 0
-  /** Whether libzmq's side of a REQ, the only one until there is a socket core, has a request without a reply. */
+  /** Whether libzmq's side of a REQ, from before there was a core, awaits a reply. */
   nativeRequest = false
 
   /** Returns the object that `lz4Of` created, or a new one if the socket was collected. */
@@ -135,6 +131,47 @@ export class SocketState {
 
   #newLz4(): Lz4 {
     return new Lz4(this.#context, async (timeoutMs) => this.core?.flush(timeoutMs))
+  }
+
+  /** @throws Error with code EBUSY while the socket is blocked. */
+  checkFree(): void {
+    if (this.blocked !== undefined)
+      throw zmqError("EBUSY", undefined, "Socket is blocked by a bind or unbind operation")
+  }
+
+  /**
+   * Blocks the socket during `work`. If that succeeds, calls `finish` when the socket is free again. As
+   * in zeromq.js, close() takes effect afterwards.
+   */
+  async block(
+    socket: Socket,
+    work: () => Promise<void>,
+    finish: () => void = () => {},
+  ): Promise<void> {
+    this.blocked = "own"
+    try {
+      try {
+        await work()
+      } finally {
+        this.blocked = undefined
+      }
+      finish()
+    } finally {
+      if (this.closing) socket.close()
+    }
+  }
+
+  /** Records that zeromq.js blocks the socket: no core is created meanwhile, since that reads options. */
+  blockNative(work: Promise<void>, done: () => void): Promise<void> {
+    this.blocked = "native"
+    const free = () => {
+      this.blocked = undefined
+    }
+    work.then(() => {
+      free()
+      done()
+    }, free)
+    return work
   }
 
   /** Records that libzmq gets an endpoint. */

@@ -1,7 +1,9 @@
-/** Asks the ZAP handler whether to accept a peer (RFC 27). `Mechanism.refuse` tells the peer if not. */
-
+/** Asks ZAP handlers whether to accept peers (RFC 27). `Mechanism.refuse` tells a peer if not. */
 import type * as zmq from "zeromq"
 import { clearInterval, clearTimeout, setInterval, setTimeout } from "../base/runtime.js"
+import { unmapped } from "../transport/address.js"
+import type { PeerConnection } from "../transport/transport.js"
+import { zmqError } from "../transport/zmq-error.js"
 import { loadZeromq } from "../zeromq.js"
 import type { AuthStatus, Credentials, HandshakeSettings } from "../zmtp/mechanism.js"
 import { readProperties, wrongType } from "../zmtp/metadata.js"
@@ -22,7 +24,7 @@ const REPLIES_MAX = 1000
 const IDLE_MS = 1000
 
 /** Why there is no valid reply: a code of zeromq.js's event "handshake:error:protocol", without ERR_. */
-export type ZapFailure =
+type ZapFailure =
   | "ZAP_MALFORMED_REPLY"
   | "ZAP_BAD_REQUEST_ID"
   | "ZAP_BAD_VERSION"
@@ -31,29 +33,78 @@ export type ZapFailure =
   | "ZAP_UNSPECIFIED"
 
 /** The handler's reply, or the reason why there is none. */
-export type ZapAnswer = AuthStatus | ZapFailure | "no handler"
+type ZapAnswer = AuthStatus | ZapFailure | "no handler"
+
+/** Asks the ZAP handler of an endpoint's context about its peers. */
+export class Authenticator {
+  readonly #context: zmq.Context
+  readonly #domain: string
+  readonly #enforced: boolean
+  readonly #handshake: HandshakeSettings
+  readonly #pending = new Map<PeerConnection, PendingRequest>()
+
+  constructor(
+    context: zmq.Context,
+    domain: string,
+    enforced: boolean,
+    handshake: HandshakeSettings,
+  ) {
+    this.#context = context
+    this.#domain = domain
+    this.#enforced = enforced
+    this.#handshake = handshake
+  }
+
+  ask(connection: PeerConnection, credentials: Credentials, done: (answer: Answer) => void): void {
+    const { mechanism, values } = credentials
+    // As in libzmq, which then encrypts without authentication.
+    if (this.#enforced && this.#domain === "" && mechanism === "CURVE") {
+      done("no handler")
+      return
+    }
+    const { socketType, routingId } = this.#handshake
+    const address = unmapped(connection.remoteAddress ?? "")
+    const secrets = values.map((value) => Buffer.from(value))
+    const parts = [this.#domain, address, Buffer.from(routingId), mechanism, ...secrets]
+    const request = clientOf(this.#context).ask(parts, socketType)
+    this.#pending.set(connection, request)
+    request.answer.then((answer) => {
+      if (!this.#pending.delete(connection)) return
+      done(answer === "no handler" && this.#enforced ? "no enforced handler" : answer)
+    })
+  }
+
+  cancel(connection: PeerConnection): void {
+    this.#pending.get(connection)?.cancel()
+    this.#pending.delete(connection)
+  }
+}
+
+type Answer = ZapAnswer | "no enforced handler"
+
+/** Returns the failure of a handshake without a valid reply of ZAP; undefined if it can go on. */
+export function refusalOf(
+  answer: Answer,
+  { mechanism }: Credentials,
+): { type: "handshake:error:other" | "handshake:error:protocol"; error: Error } | undefined {
+  if (typeof answer === "number") return undefined
+  if (answer === "no handler" && mechanism !== "PLAIN") return undefined
+  if (answer === "no handler" || answer === "no enforced handler")
+    return { type: "handshake:error:other", error: zmqError("EFAULT") }
+  const error = Object.assign(new Error("ZAP protocol error"), { code: `ERR_${answer}` })
+  return { type: "handshake:error:protocol", error }
+}
 
 /** A request to a handler. `cancel` discards its reply. */
-export interface PendingRequest {
+interface PendingRequest {
   answer: Promise<ZapAnswer>
   cancel(): void
 }
 
-/** Asks the handler of a context about a peer, for a socket with the given settings. */
-export function askZap(
-  context: zmq.Context,
-  domain: string,
-  address: string,
-  { socketType, routingId }: HandshakeSettings,
-  { mechanism, values }: Credentials,
-): PendingRequest {
-  let client = clients.get(context)
-  if (!client) {
-    client = new ZapClient(context)
-    clients.set(context, client)
-  }
-  const copied = values.map((value) => Buffer.from(value))
-  return client.ask([domain, address, Buffer.from(routingId), mechanism, ...copied], socketType)
+function clientOf(context: zmq.Context): ZapClient {
+  const client = clients.get(context) ?? new ZapClient(context)
+  clients.set(context, client)
+  return client
 }
 
 interface Unanswered {

@@ -637,7 +637,7 @@ export const mutations: readonly Mutation[] = [
     name: "requests to ZAP of connections that are over stay",
     patches: [
       {
-        file: "src/sockets/authenticator.ts",
+        file: "src/sockets/zap.ts",
         from: "?.cancel()\n",
         to: "\n",
       },

@@ -1,6 +1,6 @@
 import type { Pipe } from "../../patterns/pipe.js"
 import { formatEndpoint, type HostPort } from "../../transport/address.js"
-import type { Departure, Ending, PeerConnection, PeerListener } from "../../transport/transport.js"
+import type { Departure, PeerConnection, PeerListener } from "../../transport/transport.js"
 import { Endpoint, type EndpointHost, type EndpointSettings } from "./endpoint.js"
 
 /** A bound endpoint: a pipe for each peer that connects. */
@@ -61,10 +61,6 @@ export class BoundEndpoint extends Endpoint {
     }
   }
 
-  protected dropWaiting(): void {
-    for (const pipe of this.pipes.values()) pipe.dropWaiting()
-  }
-
   get sendingPipes(): Iterable<Pipe> {
     return this.pipes.values()
   }
@@ -83,22 +79,10 @@ export class BoundEndpoint extends Endpoint {
     pipe.peerRoutingId = peerRoutingId
     this.pipes.set(connection, pipe)
     pipe.attach(connection)
-    this.host.added(pipe)
-    this.host.type.attach(pipe)
+    this.addPipe(pipe)
   }
 
-  protected closed(connection: PeerConnection, ending: Ending): void {
-    const pipe = this.pipes.get(connection)
-    this.pipes.delete(connection)
-    // Listeners of its end may send, but no longer to it.
-    if (pipe) this.lost(pipe)
-    this.tellClosed(connection, ending)
-    this.checkReleased()
-  }
-
-  protected lost(pipe: Pipe): void {
-    pipe.close()
-    this.host.removed(pipe)
-    this.host.lz4.pipeRemoved(pipe)
+  protected pipeOf(connection: PeerConnection): Pipe | undefined {
+    return this.pipes.get(connection)
   }
 }

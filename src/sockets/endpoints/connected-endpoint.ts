@@ -1,6 +1,6 @@
 import type { Pipe } from "../../patterns/pipe.js"
 import type { Destination } from "../../transport/address.js"
-import type { Departure, Ending, PeerConnection, PeerDialer } from "../../transport/transport.js"
+import type { Departure, PeerConnection, PeerDialer } from "../../transport/transport.js"
 import { Endpoint, type EndpointHost, type EndpointSettings } from "./endpoint.js"
 
 /** A connected endpoint: one pipe for all of its connections, which follow one another. */
@@ -36,8 +36,7 @@ export class ConnectedEndpoint extends Endpoint {
       this.#pipe = pipe
       pipe.outlivesConnection = true
       pipe.routingId = routingId
-      this.host.added(pipe)
-      this.host.type.attach(pipe)
+      this.addPipe(pipe)
     }
     this.#dialer.dial()
   }
@@ -61,10 +60,6 @@ export class ConnectedEndpoint extends Endpoint {
     const keeps = keepsReceived && (this.settings.immediate || this.host.type.ownsReceived)
     this.#pipe.finish(() => this.#finish(), keeps)
     this.host.removed(this.#pipe)
-  }
-
-  protected dropWaiting(): void {
-    this.#pipe?.dropWaiting()
   }
 
   protected override over(): void {
@@ -119,24 +114,17 @@ export class ConnectedEndpoint extends Endpoint {
     if (this.#reached === "handshake" && type.resubscribes && !isNew) pipe.hiccup()
     this.#reached = "handshake"
     pipe.attach(connection)
-    if (isNew) {
-      this.host.added(pipe)
-      type.attach(pipe)
-    } else type.identified(pipe)
+    if (isNew) this.addPipe(pipe)
+    else type.identified(pipe)
   }
 
-  protected closed(connection: PeerConnection, ending: Ending): void {
-    this.pipes.delete(connection)
-    if (this.#pipe) this.lost(this.#pipe, connection)
-    this.tellClosed(connection, ending)
-    this.checkReleased()
+  protected pipeOf(): Pipe | undefined {
+    return this.#pipe
   }
 
-  protected lost(pipe: Pipe, connection: PeerConnection): void {
+  protected override lost(pipe: Pipe, connection: PeerConnection): void {
     if (this.settings.immediate && !this.isReleased) {
-      pipe.close()
-      this.host.removed(pipe)
-      this.host.lz4.pipeRemoved(pipe)
+      super.lost(pipe, connection)
       this.#pipe = undefined
     } else pipe.detach(connection.sharing?.takePendingWrites() ?? [])
   }

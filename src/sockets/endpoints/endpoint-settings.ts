@@ -6,7 +6,6 @@ import { ThreadTransport } from "../../thread/thread-transport.js"
 import { threadsOf } from "../../thread/threads.js"
 import { LocalTransport } from "../../transport/local-transport.js"
 import type { SocketTypeName } from "../../zmtp/socket-types.js"
-import { Authenticator } from "../authenticator.js"
 import { note } from "../diagnostics.js"
 import { refuseSocketOptions } from "../mistakes.js"
 import {
@@ -16,6 +15,7 @@ import {
   readTcpOptions,
 } from "../socket-options.js"
 import type { SocketState } from "../state.js"
+import { Authenticator } from "../zap.js"
 import type { EndpointSettings } from "./endpoint.js"
 import {
   type EndpointOptions,

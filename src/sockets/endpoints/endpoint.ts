@@ -13,8 +13,8 @@ import type {
 } from "../../transport/transport.js"
 import { systemError } from "../../transport/zmq-error.js"
 import type { Credentials, HandshakeReason } from "../../zmtp/mechanism.js"
-import { type Authenticator, refusalOf } from "../authenticator.js"
 import type { Lz4, Source } from "../lz4.js"
+import { type Authenticator, refusalOf } from "../zap.js"
 import { Linger } from "./linger.js"
 import { PlainPeers } from "./plain-peers.js"
 
@@ -152,7 +152,11 @@ export abstract class Endpoint implements Source {
       }
   }
 
-  protected abstract lost(pipe: Pipe, connection: PeerConnection): void
+  protected lost(pipe: Pipe, _connection: PeerConnection): void {
+    pipe.close()
+    this.host.removed(pipe)
+    this.host.lz4.pipeRemoved(pipe)
+  }
 
   /** Writes the sent messages after the event loop has stopped. */
   abstract depart(departure: Departure): void
@@ -163,7 +167,7 @@ export abstract class Endpoint implements Source {
       for (const connection of this.connections) connection.destroy()
     }, CLOSE_MS).unref()
     this.#life = "expired"
-    this.dropWaiting()
+    for (const pipe of this.sendingPipes) pipe.dropWaiting()
     // Node keeps the process alive for data that the system has no room for; libzmq drops it.
     for (const connection of this.connections)
       if (!this.pipes.has(connection) || connection.blocked) this.destroy(connection)
@@ -184,7 +188,6 @@ export abstract class Endpoint implements Source {
 
   /** Lets connections write what is queued, and end. */
   protected abstract finishPipes(keepsReceived: boolean): void
-  protected abstract dropWaiting(): void
   /** The endpoint was released and has no connections left. */
   protected over(): void {}
 
@@ -262,14 +265,15 @@ export abstract class Endpoint implements Source {
         this.checkReleased()
         break
       case "closed":
-        this.closed(event.connection, event)
+        this.#closed(event.connection, event)
     }
   }
 
   protected abstract opened(connection: PeerConnection): void
   /** Attaches the connection to its pipe. */
   protected abstract ready(connection: PeerConnection, peerRoutingId: Buffer): void
-  protected abstract closed(connection: PeerConnection, ending: Ending): void
+  /** Returns the pipe of a connection, which may be used by others afterwards. */
+  protected abstract pipeOf(connection: PeerConnection): Pipe | undefined
   /** A connected endpoint has no connection and will have none. */
   protected gaveUp(_isWrongPeer: boolean): void {}
 
@@ -302,7 +306,11 @@ export abstract class Endpoint implements Source {
     this.host.lz4.failed(connection, this, this.#plainPeers.explain(connection, error))
   }
 
-  protected tellClosed(connection: PeerConnection, { error, stage, counts }: Ending): void {
+  #closed(connection: PeerConnection, { error, stage, counts }: Ending): void {
+    const pipe = this.pipeOf(connection)
+    this.pipes.delete(connection)
+    // Listeners of its end may send, but no longer to it.
+    if (pipe) this.lost(pipe, connection)
     this.settings.authenticator.cancel(connection)
     this.#plainPeers.forget(connection, counts)
     // As with libzmq, a connection that this side ended has no more events.
@@ -313,6 +321,12 @@ export abstract class Endpoint implements Source {
     }
     const reported = error instanceof ProtocolError ? undefined : error
     this.host.lz4.closed(connection, this, counts, reported)
+    this.checkReleased()
+  }
+
+  protected addPipe(pipe: Pipe): void {
+    this.host.added(pipe)
+    this.host.type.attach(pipe)
   }
 
   protected newPipe(): Pipe {

@@ -1,15 +1,14 @@
 import type { Socket } from "zeromq"
 import { own } from "../../codec/options.js"
 import { explained } from "../../transport/zmq-error.js"
-import { blocking } from "../blocking.js"
 import { turn } from "../event-loop/turn.js"
 import { copyBytes } from "../message.js"
 import { checkRoutingId } from "../mistakes.js"
 import { coreFor } from "../socket-core.js"
 import type { SocketState } from "../state.js"
 import { OPTION } from "../zmq-numbers.js"
-import type { EndpointMethods } from "./endpoint-methods.js"
 import type { EndpointOptions } from "./endpoint-options.js"
+import type { EndpointMethods } from "./native-endpoints.js"
 
 type Args = [address: string, options?: EndpointOptions & { routingId?: string }]
 
@@ -17,7 +16,7 @@ type Args = [address: string, options?: EndpointOptions & { routingId?: string }
 export const lz4Endpoints: EndpointMethods = {
   bind(socket: Socket, state: SocketState, args: unknown[]): Promise<void> {
     const [address, options = {}] = args as Args
-    return blocking(socket, state, async () => {
+    return state.block(socket, async () => {
       try {
         await coreFor(socket).endpoints.bind(socket, address, options)
       } finally {
@@ -38,9 +37,8 @@ export const lz4Endpoints: EndpointMethods = {
   unbind(socket: Socket, state: SocketState, args: unknown[]): Promise<void> {
     const [address] = args as Args
     let name: string
-    return blocking(
+    return state.block(
       socket,
-      state,
       async () => {
         const { endpoints, operations } = coreFor(socket)
         await turn()

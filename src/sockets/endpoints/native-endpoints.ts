@@ -3,7 +3,6 @@ import type { Message } from "../../patterns/message.js"
 import type { Routing } from "../../patterns/socket-type.js"
 import { familyOf, formatEndpoint, type HostPort, parseBind } from "../../transport/address.js"
 import { resolveHost } from "../../transport/tcp.js"
-import { blocking, blockingNative } from "../blocking.js"
 import { turn } from "../event-loop/turn.js"
 import type { Received } from "../message.js"
 import { ignoredOption } from "../mistakes.js"
@@ -12,7 +11,6 @@ import { NATIVE_RECEIVE_MS, type NativeSocket } from "../native-pipe.js"
 import type { SocketCore } from "../socket-core.js"
 import type { SocketState } from "../state.js"
 import { OPTION } from "../zmq-numbers.js"
-import type { EndpointMethods } from "./endpoint-methods.js"
 import { ENDPOINT_OPTIONS } from "./endpoint-options.js"
 
 /** The prototype of a class of zeromq.js, with members that its types do not declare. */
@@ -26,6 +24,20 @@ export type NativeMethods = Socket & {
   setInt32Option(option: number, value: number): void
   setStringOption(option: number, value: string | Buffer | null): void
 }
+
+export const ENDPOINT_METHODS = [
+  "bind",
+  "bindSync",
+  "unbind",
+  "unbindSync",
+  "connect",
+  "disconnect",
+] as const
+
+type Method = (socket: Socket, state: SocketState, args: unknown[]) => unknown
+
+/** The methods of a socket that take an address, for endpoints of one kind. */
+export type EndpointMethods = Record<(typeof ENDPOINT_METHODS)[number], Method>
 
 /** Binds and connects endpoints of libzmq, and lets a socket core use them. */
 export class NativeEndpoints implements EndpointMethods {
@@ -50,7 +62,7 @@ export class NativeEndpoints implements EndpointMethods {
     const added = () => this.#added(socket, state)
     return (
       this.#withoutThread(socket, state, args, bindSync, true, added) ??
-      blockingNative(state, bind.apply(socket, addressOf(socket, args)), added)
+      state.blockNative(bind.apply(socket, addressOf(socket, args)), added)
     )
   }
 
@@ -66,7 +78,7 @@ export class NativeEndpoints implements EndpointMethods {
     // zmq_unbind and zmq_disconnect are the same in libzmq. unbindSync() of zeromq.js 6.8 binds instead.
     return (
       this.#withoutThread(socket, state, args, disconnect, false, removed) ??
-      blockingNative(state, unbind.apply(socket, args as [string]), removed)
+      state.blockNative(unbind.apply(socket, args as [string]), removed)
     )
   }
 
@@ -127,7 +139,7 @@ export class NativeEndpoints implements EndpointMethods {
     // zeromq.js throws the right errors for these.
     const core = this.#coreOf(socket)
     if (!core || socket.closed || args.length > 1 || typeof address !== "string") return undefined
-    return blocking(socket, state, async () => {
+    return state.block(socket, async () => {
       await turn()
       const resolved = await resolveNative(socket, address).catch((error) => {
         if (binds) throw core.endpoints.bindError(address, error)
