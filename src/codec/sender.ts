@@ -43,6 +43,18 @@ export interface PlainMessages extends Pick<Content, "messages" | "plainBytes" |
   readonly bytes: Uint8Array
 }
 
+/** How messages are encoded. */
+export interface EncodeOptions {
+  /** Messages before the others, in wire form already; none if the packing is "frames". */
+  readonly plain?: PlainMessages | undefined
+  /** "parts" by default. */
+  readonly packing?: Packing
+  /** The compression effort, as in Settings, which have the default. */
+  readonly effort?: number | undefined
+  /** Whether the memory of the frames stays as it is until the chunk is released. */
+  readonly stays?: boolean
+}
+
 const NO_FRAMES = new Uint8Array(0)
 const NO_PARTS: readonly Uint8Array[] = []
 const NO_MESSAGES: PlainMessages = {
@@ -51,6 +63,7 @@ const NO_MESSAGES: PlainMessages = {
   plainBytes: 0,
   wireBytes: 0,
 }
+const DEFAULTS: EncodeOptions = {}
 
 /**
  * Encodes messages for connections that use the same dictionary, or none. Messages are encoded
@@ -155,21 +168,16 @@ export class Sender {
   }
 
   /**
-   * Returns a chunk with the messages of `plain`, which are in wire form already, then those of
-   * `frames`, then `message`. The caller releases the chunk once it is written.
-   *
-   * @param plain must be empty if the packing is "frames".
-   * @param effort the compression effort, as in Settings.
-   * @param stay whether the memory of `frames` stays as it is until the chunk is released.
+   * Returns a chunk with the messages of `plain`, those of `frames`, and `message`, in this order. The
+   * caller releases the chunk once it is written.
    */
   encode(
     frames: Uint8Array,
     message?: readonly Uint8Array[],
-    plain: PlainMessages = NO_MESSAGES,
-    packing: Packing = "parts",
-    effort: number = this.#settings.effort,
-    stay = false,
+    options: EncodeOptions = DEFAULTS,
   ): Chunk {
+    const { plain = NO_MESSAGES, packing = "parts", stays = false } = options
+    const { effort = this.#settings.effort } = options
     if (packing === "frames") return framesChunk(this.#builder, frames, message)
     const arenas = packing === "arenas"
     const { instance, transcoder } = this.#open()
@@ -193,7 +201,7 @@ export class Sender {
       if (plain.messages > 0) builder.append(plain.bytes)
       // Frames as short as these have no part that is handled separately.
       if (frames.length <= BYPASS_MIN_BYTES) this.#gather(frames)
-      else this.#gatherFrames(frames, stay)
+      else this.#gatherFrames(frames, stays)
       if (message) this.#gatherMessage(message)
       this.#transcode()
       const encoded = instance.wide(handle, 0) - messages
@@ -234,10 +242,10 @@ export class Sender {
   #encodeAgain(chunk: Chunk, packing: Packing, effort: number | undefined): Chunk {
     const { bytes, references, messages } = chunk
     if (chunk.packing !== "frames" || (references.length > 0 && messages > 1))
-      return this.encode(this.plainFrames(chunk), undefined, undefined, packing, effort)
-    if (references.length === 0) return this.encode(bytes, undefined, undefined, packing, effort)
+      return this.encode(this.plainFrames(chunk), undefined, { packing, effort })
+    if (references.length === 0) return this.encode(bytes, undefined, { packing, effort })
     // Every large part of a message is a reference, so what the chunk itself holds can be copied.
-    return this.encode(NO_FRAMES, partsOf(chunk), undefined, packing, effort)
+    return this.encode(NO_FRAMES, partsOf(chunk), { packing, effort })
   }
 
   /** Returns a message as bare frames, whose large parts stay where they are. */

@@ -21,7 +21,7 @@ export class Dealer extends SocketType {
   }
 
   attach(pipe: Pipe): void {
-    if (this.options.probeRouter) pipe.write([Buffer.alloc(0)])
+    if (this.options.probeRouter) pipe.out.write([Buffer.alloc(0)])
     this.in.attach(pipe)
     this.out.attach(pipe)
     this.events.readable()

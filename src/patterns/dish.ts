@@ -36,7 +36,7 @@ export class Dish extends SocketType {
 
   override hiccuped(pipe: Pipe): void {
     for (const group of [...this.#groups].sort())
-      pipe.writeCommand("JOIN", Buffer.from(group, "latin1"), true)
+      pipe.out.writeCommand("JOIN", Buffer.from(group, "latin1"), true)
   }
 
   override readActivated(pipe: Pipe): void {

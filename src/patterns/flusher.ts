@@ -60,8 +60,8 @@ export interface Flushable {
   readonly rest: Rest
   /** Whether to flush without a rest, because a sender waits for room. */
   readonly isUrgent: boolean
-  /** Milliseconds that a flush takes on the worker thread, which can fall behind too. */
-  readonly threadMs: number
+  /** Milliseconds that a flush takes besides the call itself: whoever writes can fall behind too. */
+  readonly writeMs: number
   /** Returns whether what is known of the peer is recent, whenever the event loop has polled. */
   isUpToDate(nowMs: number): boolean
   flush(): void
@@ -147,7 +147,7 @@ function flushThose(maxMs: number, nowMs: number): number {
       throwLater(error)
     }
     moment.nowMs = clockMs()
-    flushable.rest.begin(startMs - flushable.threadMs, moment)
+    flushable.rest.begin(startMs - flushable.writeMs, moment)
   }
   return shortestMs
 }

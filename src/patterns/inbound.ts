@@ -10,7 +10,10 @@ import { QueuedParts } from "./queued-parts.js"
 const PART_BYTES = 192
 
 /** The members of a connection that an inbound queue uses. */
-export type InboundConnection = Pick<PeerConnection, "stop" | "resume" | "sharing">
+export type InboundConnection = Pick<
+  PeerConnection,
+  "stop" | "resume" | "messageConsumed" | "setMarks"
+>
 
 /** What the simulator's rules look at. */
 export interface InboundInternals {
@@ -129,7 +132,7 @@ export class Inbound {
     this.#parts -= message.length
     this.#bytes -= bytesOf(message)
     this.#queued.removed(message.length)
-    this.#connection?.sharing?.messageConsumed()
+    this.#connection?.messageConsumed?.()
     if (this.#isStopped && this.#isLow) this.#resume()
     return message
   }
@@ -159,12 +162,12 @@ export class Inbound {
     this.#resume()
   }
 
-  /** Tells a connection on a thread how many messages it may pass on before they are read. */
+  /** Tells the connection how many messages it may pass on before they are read. */
   #setMarks(): void {
     const readAhead = Math.floor(this.#readAheadBytes / PART_BYTES)
     const mark = this.#highWaterMark
     const shared = mark > 0 ? Math.max(mark, readAhead) : mark
-    this.#connection?.sharing?.setMarks(shared, this.#conflates)
+    this.#connection?.setMarks?.(shared, this.#conflates)
   }
 
   /** Whether the connection must stop reading until a message is read. */

@@ -11,7 +11,7 @@ export class LoadBalancer extends RoundRobin {
   /** Sends to the next pipe in turn and returns it; undefined if no pipe has room. */
   send(message: Message): Pipe | undefined {
     for (let pipe = this.current; pipe; pipe = this.current) {
-      if (pipe.write(message)) {
+      if (pipe.out.write(message)) {
         this.advance()
         return pipe
       }
@@ -22,7 +22,7 @@ export class LoadBalancer extends RoundRobin {
 
   hasOut(): boolean {
     for (let pipe = this.current; pipe; pipe = this.current) {
-      if (pipe.checkWrite()) return true
+      if (pipe.out.checkWrite()) return true
       this.deactivate()
     }
     return false

@@ -2,7 +2,6 @@ import { REFERRED_MIN_BYTES } from "../base/limits.js"
 import { clearTimeout, clockMs, setTimeout } from "../base/runtime.js"
 import { throwLater } from "../base/throw-later.js"
 import { Chunk } from "../codec/chunk.js"
-import type { Packing } from "../codec/packing.js"
 import { isOutdated } from "../transport/last-poll.js"
 import type {
   Command,
@@ -15,6 +14,7 @@ import { areBelow, BATCH_BYTES, Batch, plainLength } from "./batch.js"
 import { type FlushWaiter, FlushWaiters } from "./flush-waiters.js"
 import { type Flushable, flushSoon, pollSoon, Rest } from "./flusher.js"
 import type { Message } from "./message.js"
+import { type EncodedConnection, NO_FRAMES, PeerEncoder } from "./peer-encoder.js"
 import { PendingWrites } from "./pending-writes.js"
 import { SendCredit } from "./send-credit.js"
 import { SubscriptionChanges } from "./subscription-changes.js"
@@ -31,14 +31,22 @@ const IN_ORDER_MAX = 1000
  */
 const COPIED_MAX_BYTES = 8192
 const PLAIN_COPIED_MAX_BYTES = 32 * 1024
-const NO_FRAMES = new Uint8Array(0)
 
 /** The members of a connection that an outbound queue uses. */
-export type OutboundConnection = Pick<
-  PeerConnection,
-  | ("packing" | "encoding" | "sharing" | "blocked" | "peerTakesCommands" | "waiting")
-  | ("write" | "sendCommand" | "waitToSend" | "flush" | "isUpToDate")
->
+export type OutboundConnection = EncodedConnection &
+  Pick<
+    PeerConnection,
+    | ("writeMs" | "blocked" | "peerTakesCommands" | "waiting")
+    | ("write" | "sendCommand" | "waitToSend" | "flush" | "isUpToDate")
+  >
+
+/** Events of an outbound queue, handled by its pipe. */
+export interface OutboundEvents {
+  /** The queue has room again. */
+  writeActivated(): void
+  /** All queued messages were passed to the connection. */
+  emptied(): void
+}
 
 /** An open batch of messages that several queues share and that will be encoded once for all of them. */
 export interface SharedBatch {
@@ -60,21 +68,19 @@ export interface OutboundInternals {
  * The sending half of a pipe: the messages that it has accepted and that its connection has not taken,
  * which are an open batch and what was encoded before it. Limits them to a high-water mark.
  */
-export abstract class Outbound implements Flushable {
-  /** The encoder of the endpoint. */
-  readonly encoder: MessageEncoder
+export class Outbound implements Flushable {
+  readonly encoder: PeerEncoder
+  /** Whether what is queued waits for the next connection when this one is lost. */
+  outlivesConnection = false
   /** The open batch of a distribution that has messages for this queue. */
   shared: SharedBatch | undefined
   /** Whether only the latest message is kept. */
   readonly conflates: boolean
   readonly rest: Rest = new Rest()
+  readonly #events: OutboundEvents
   #connection: OutboundConnection | undefined
-  /** How the latest peer was sent messages. */
-  #latestPacking: Packing
   /** The messages that are not encoded yet; undefined if there are none. */
   #batch: Batch | undefined
-  /** The effort that the connection chose when it opened the batch. */
-  #effort: number | undefined
   readonly #credit: SendCredit
   readonly #flushes: FlushWaiters
   #dropped = 0
@@ -88,21 +94,21 @@ export abstract class Outbound implements Flushable {
   /** The timer that flushes again after an encoding failed. */
   #retry: NodeJS.Timeout | undefined
 
-  constructor(encoder: MessageEncoder, highWaterMark: number, conflates: boolean) {
-    this.encoder = encoder
-    this.#latestPacking = encoder.packing
+  constructor(
+    events: OutboundEvents,
+    encoder: MessageEncoder,
+    highWaterMark: number,
+    conflates: boolean,
+  ) {
+    this.#events = events
+    this.encoder = new PeerEncoder(encoder)
     this.conflates = conflates
     this.#credit = new SendCredit(conflates ? 0 : highWaterMark)
     this.#flushes = new FlushWaiters(this.#credit)
   }
 
-  /** The pipe has room again. */
-  protected abstract writeActivated(): void
-  /** All queued messages were passed to the connection. */
-  protected abstract emptied(): void
-
   /** @param messages maximum number; 0 is no limit. A full queue stays full until a message has been sent. */
-  protected set highWaterMark(messages: number) {
+  set highWaterMark(messages: number) {
     if (!this.conflates) this.#credit.highWaterMark = messages
   }
 
@@ -118,24 +124,23 @@ export abstract class Outbound implements Flushable {
    * @throws Error of the encoder, if the messages cannot be encoded for this peer. They stay queued
    * for the next one.
    */
-  protected attach(connection: OutboundConnection): void {
-    const { packing } = connection
+  attach(connection: OutboundConnection): void {
     // The batch may hold messages in wire form, which a peer that reads frames cannot read.
-    if (packing === "frames" && this.packing !== "frames") {
+    if (connection.packing === "frames" && this.encoder.packing !== "frames") {
       this.shared?.seal()
       this.#encode()
     }
     this.#connection = connection
+    this.encoder.connection = connection
   }
 
   /**
-   * Detaches the connection. The next one will write `pending` first, unless only the latest message
-   * is kept, and that is a later one.
+   * Detaches the connection. The next one will write `pending` first. If only the latest message is kept
+   * and one is queued, `pending` is dropped.
    */
-  protected detach(pending: readonly PendingWrite[] = []): void {
-    this.#latestPacking = this.packing
+  detach(pending: readonly PendingWrite[] = []): void {
     this.#connection = undefined
-    this.#effort = undefined
+    this.encoder.connection = undefined
     if (pending.length === 0) return
     if (this.conflates && !this.isEmpty) {
       for (const item of pending) if (item instanceof Chunk) item.release()
@@ -144,16 +149,6 @@ export abstract class Outbound implements Flushable {
     for (const item of pending) this.#credit.sent -= item instanceof Chunk ? item.messages : 1
     this.#pending ??= new PendingWrites()
     this.#pending.putBack(pending)
-  }
-
-  /** The packing for the current peer, or the latest one. */
-  get packing(): Packing {
-    return this.#connection?.packing ?? this.#latestPacking
-  }
-
-  /** The encoder for the current peer, which may have a dictionary of its own. */
-  get peerEncoder(): MessageEncoder {
-    return this.#connection?.encoding?.sender ?? this.encoder
   }
 
   // -- Room ------------------------------------------------------------------------
@@ -184,7 +179,7 @@ export abstract class Outbound implements Flushable {
   }
 
   /** Whether the program waits until more has been sent. */
-  protected get isAwaited(): boolean {
+  get isAwaited(): boolean {
     return this.isUrgent || !this.#flushes.isEmpty
   }
 
@@ -194,11 +189,11 @@ export abstract class Outbound implements Flushable {
   }
 
   #checkWriteActive(): void {
-    if (this.#credit.isWanted && this.#credit.regain()) this.writeActivated()
+    if (this.#credit.isWanted && this.#credit.regain()) this.#events.writeActivated()
   }
 
   /** Accepts no more messages. Those in the queue are still written. */
-  protected endSending(): void {
+  endSending(): void {
     this.#credit.end()
   }
 
@@ -227,7 +222,7 @@ export abstract class Outbound implements Flushable {
   }
 
   /** Whether nothing is queued, apart from a shared batch. */
-  protected get isEmpty(): boolean {
+  get isEmpty(): boolean {
     return this.#batched === 0 && (this.#pending?.length ?? 0) === 0 && !this.#hasChanges
   }
 
@@ -276,15 +271,15 @@ export abstract class Outbound implements Flushable {
 
   /** Returns whether a message of `bytes` is encoded at once, without a copy in the batch. */
   #isLarge(message: Message, bytes: number): boolean {
-    return bytes > PLAIN_COPIED_MAX_BYTES || !areBelow(message, this.#plainBelow())
+    return bytes > PLAIN_COPIED_MAX_BYTES || !areBelow(message, this.encoder.plainBelow())
   }
 
   #writeLarge(message: Message): void {
     // Parts of a message that has to wait stay where they are, to be encoded later.
     if (this.#isBlocked && !areBelow(message, REFERRED_MIN_BYTES)) {
       this.#encode()
-      this.#enqueue(this.encoder.frame(message))
-      this.#effort = undefined
+      this.#enqueue(this.encoder.common.frame(message))
+      this.encoder.endBatch()
     } else this.#encode(message)
     this.#credit.written++
     if (this.#queuedBytes >= BATCH_BYTES) this.#flushNow()
@@ -295,17 +290,8 @@ export abstract class Outbound implements Flushable {
     // A conflated message must not leave early, because the next one may replace it; nor may any other
     // overtake what is queued.
     const connection = !this.conflates && this.isFree ? this.#connection : undefined
-    const memory = connection && this.encoder.openMemory?.([connection])
-    return new Batch(this.#plainBelow(), BATCH_BYTES, memory)
-  }
-
-  /**
-   * Returns the size below which the next encoding leaves parts plain. Chooses its effort unless there is a
-   * batch, which has one.
-   */
-  #plainBelow(): number {
-    this.#effort ??= this.#connection?.encoding?.nextEffort()
-    return this.peerEncoder.plainBelow(this.#connection && this.packing, this.#effort)
+    const memory = connection && this.encoder.common.openMemory?.([connection])
+    return new Batch(this.encoder.plainBelow(), BATCH_BYTES, memory)
   }
 
   /**
@@ -330,7 +316,7 @@ export abstract class Outbound implements Flushable {
   }
 
   /** Drops the queued messages. */
-  protected drop(): void {
+  drop(): void {
     this.#pending?.clear()
     this.#changes?.clear()
     this.#dropBatch()
@@ -339,7 +325,7 @@ export abstract class Outbound implements Flushable {
   }
 
   /** Drops the queued messages and makes room. Returns whether a sender was waiting for it. */
-  protected reset(): boolean {
+  reset(): boolean {
     this.shared?.seal()
     this.drop()
     return this.#credit.regain()
@@ -353,8 +339,8 @@ export abstract class Outbound implements Flushable {
     this.#credit.written++
   }
 
-  /** Counts messages of the shared batch that the other thread has already sent. */
-  countFlushed(messages: number): void {
+  /** Counts messages that have left the shared batch early, or were lost. */
+  countGone(messages: number): void {
     this.#credit.sent += messages
     this.#checkWriteActive()
     this.#checkFlushes()
@@ -406,24 +392,17 @@ export abstract class Outbound implements Flushable {
   }
 
   /**
-   * Encodes the batch and `message` after it, without the messages that another thread has already
-   * sent. Returns undefined if none is left.
+   * Encodes the batch and `message` after it, without the messages that have left the batch early. Returns
+   * undefined if none is left.
    *
    * @throws Error of the encoder. The batch stays then.
    */
   #pack(message?: Message): Chunk | undefined {
     const batch = this.#batch
-    const encoding = this.#connection?.encoding
     const frames = batch?.seal() ?? NO_FRAMES
     const messages = this.#batched + (message ? 1 : 0)
-    const effort = this.#effort ?? encoding?.nextEffort()
-    const begunAt = encoding ? clockMs() : 0
-    let chunk: Chunk | undefined
-    if (frames.length > 0 || message) {
-      chunk = this.peerEncoder.encode(frames, message, batch, this.packing, effort)
-      if (encoding?.trains) encoding.sampled([encoding], frames, message)
-    } else if (batch && batch.messages > 0) chunk = batch.takeChunk()
-    if (chunk) encoding?.encoded(chunk, effort as number, begunAt)
+    const hasSome = frames.length > 0 || message !== undefined || (batch?.messages ?? 0) > 0
+    const chunk = hasSome ? this.encoder.encode(frames, message, batch) : undefined
     this.#dropBatch()
     this.#credit.sent += messages - (chunk?.messages ?? 0)
     return chunk
@@ -432,16 +411,7 @@ export abstract class Outbound implements Flushable {
   #dropBatch(): void {
     this.#batch?.release()
     this.#batch = undefined
-    this.#effort = undefined
-  }
-
-  /** Encodes a subscription as a message, for a peer that speaks ZMTP 3.0. */
-  #encodeSubscription({ name, data }: Command): Chunk {
-    const message = Buffer.alloc(1 + data.length)
-    message[0] = name === "SUBSCRIBE" ? 1 : 0
-    message.set(data, 1)
-    const packing = this.packing === "arenas" ? "parts" : this.packing
-    return this.encoder.encode(NO_FRAMES, [message], undefined, packing)
+    this.encoder.endBatch()
   }
 
   /**
@@ -452,27 +422,12 @@ export abstract class Outbound implements Flushable {
    */
   #take(pending: PendingWrites): PendingWrite {
     const first = pending.first()
-    if (!(first instanceof Chunk) || first.detached || !this.#mustRepack(first))
-      return pending.takeJoined(this.packing)
-    const encoding = this.#connection?.encoding
-    const isFirst = first.packing === "frames" // others were measured when they were encoded first
-    const effort = encoding?.nextEffort()
-    const begunAt = clockMs()
-    const repacked = this.peerEncoder.repack(first, this.packing, effort)
-    if (isFirst) encoding?.encoded(repacked, effort as number, begunAt)
+    const { encoder } = this
+    if (!(first instanceof Chunk) || first.detached || !encoder.mustRepack(first))
+      return pending.takeJoined(encoder.packing)
+    const repacked = encoder.repack(first)
     pending.shift()
     return repacked
-  }
-
-  /**
-   * Returns whether a chunk must be encoded again: it was packed for another kind of peer, or with
-   * the dictionary of another connection, or is in memory that the connection does not see.
-   */
-  #mustRepack(chunk: Chunk): boolean {
-    const { dictionary } = chunk
-    const encoder = this.peerEncoder
-    const isForeign = dictionary !== undefined && dictionary !== encoder.dictionaryFrame
-    return isForeign || !chunk.fits(this.packing) || !encoder.accepts(chunk)
   }
 
   #enqueue(item: PendingWrite): void {
@@ -488,8 +443,8 @@ export abstract class Outbound implements Flushable {
 
   // -- Writing to the connection ---------------------------------------------------
 
-  get threadMs(): number {
-    return this.#connection?.sharing?.threadMs ?? 0
+  get writeMs(): number {
+    return this.#connection?.writeMs ?? 0
   }
 
   #flushLater(): void {
@@ -499,7 +454,7 @@ export abstract class Outbound implements Flushable {
   }
 
   /** Ends the rest after the last flush, because the next message sent may be a reply to one just received. */
-  protected endRest(): void {
+  endRest(): void {
     this.rest.end()
     if (this.#isScheduled) pollSoon()
   }
@@ -515,7 +470,7 @@ export abstract class Outbound implements Flushable {
   }
 
   /** Does the same, or schedules it for after a poll. */
-  protected flushOrWait(): void {
+  flushOrWait(): void {
     if (this.#mustPoll()) this.#flushLater()
     else this.flush()
   }
@@ -538,7 +493,8 @@ export abstract class Outbound implements Flushable {
 
   /** Returns whether what is known of the peer is recent, whenever the event loop has polled. */
   isUpToDate(nowMs: number): boolean {
-    return this.#connection?.isUpToDate(nowMs) ?? false
+    // What was read may precede the end. That matters where the next connection gets what waits.
+    return !this.outlivesConnection && (this.#connection?.isUpToDate(nowMs) ?? false)
   }
 
   #writeNow(): void {
@@ -578,7 +534,7 @@ export abstract class Outbound implements Flushable {
       if (connection.blocked) return
       this.#writeChange(connection)
     }
-    this.emptied()
+    this.#events.emptied()
   }
 
   #writeChange(connection: OutboundConnection): void {
@@ -615,7 +571,7 @@ export abstract class Outbound implements Flushable {
     const { name, data } = item
     if (connection.peerTakesCommands || name === "JOIN" || name === "LEAVE")
       connection.sendCommand(name, data)
-    else connection.write(this.#encodeSubscription(item))
+    else connection.write(this.encoder.encodeSubscription(item))
   }
 
   #checkFlushes(): void {
@@ -630,7 +586,7 @@ export abstract class Outbound implements Flushable {
     if (this.isAwaited) this.#connection?.waitToSend?.()
   }
 
-  protected get outboundInternals(): OutboundInternals {
+  get internals(): OutboundInternals {
     return {
       credit: this.#credit,
       pending: this.#pending,
@@ -675,7 +631,8 @@ export abstract class Outbound implements Flushable {
     this.#encode()
     const frames: Uint8Array[] = []
     for (let item = this.#pending?.shift(); item; item = this.#pending?.shift())
-      if (item instanceof Chunk && !item.detached) frames.push(this.encoder.plainFrames(item))
+      if (item instanceof Chunk && !item.detached)
+        frames.push(this.encoder.common.plainFrames(item))
     return frames
   }
 }

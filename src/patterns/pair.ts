@@ -11,7 +11,7 @@ export class Pair extends SocketType {
   #next: Pipe | undefined
 
   override get decidesNow(): boolean {
-    return !this.#pipe?.outlivesConnection
+    return !this.#pipe?.out.outlivesConnection
   }
 
   attach(pipe: Pipe): void {
@@ -44,7 +44,7 @@ export class Pair extends SocketType {
   }
 
   override send(message: Message): Refusal | undefined {
-    return this.#pipe?.write(message) ? undefined : "EAGAIN"
+    return this.#pipe?.out.write(message) ? undefined : "EAGAIN"
   }
 
   override receive(): Message | Refusal {
@@ -56,6 +56,6 @@ export class Pair extends SocketType {
   }
 
   override hasOut(): boolean {
-    return this.#pipe?.checkWrite() ?? false
+    return this.#pipe?.out.checkWrite() ?? false
   }
 }

@@ -8,14 +8,19 @@ import type {
 } from "../transport/transport.js"
 import { Inbound, type InboundConnection, type InboundInternals } from "./inbound.js"
 import type { Message } from "./message.js"
-import { Outbound, type OutboundConnection, type OutboundInternals } from "./outbound.js"
+import {
+  Outbound,
+  type OutboundConnection,
+  type OutboundEvents,
+  type OutboundInternals,
+} from "./outbound.js"
 import type { QueuedMessage } from "./packed-message.js"
 import type { QueuedParts } from "./queued-parts.js"
 
 /** The members of a connection that a pipe and its queues use. */
 export type PipeConnection = InboundConnection &
   OutboundConnection &
-  Pick<PeerConnection, "sink" | "reject">
+  Pick<PeerConnection, "sink" | "reject" | "awaitPendingWrites">
 
 /** Events of a pipe, handled by the socket type that owns it. */
 export interface PipeEvents {
@@ -80,9 +85,7 @@ type State = "active" | "finishing" | "abandoned" | "closed"
  * bound endpoint lives as long as its connection. The pipe of a connected endpoint begins with
  * connect() and survives reconnects. How many messages wait in them, send-credit.ts and inbound.ts decide.
  */
-export class Pipe extends Outbound implements MessageSink {
-  /** Whether what is queued waits for the next connection when this one is lost. */
-  outlivesConnection = false
+export class Pipe implements MessageSink, OutboundEvents {
   /** The peer's routing id as a key; undefined until it is known. */
   routingId: string | undefined
   /** The routing id that the peer sent in its handshake. */
@@ -93,7 +96,9 @@ export class Pipe extends Outbound implements MessageSink {
   lbIndex = -1
   fqIndex = -1
   distIndex = -1
+  readonly out: Outbound
   readonly #inbound: Inbound
+  #connection: PipeConnection | undefined
   /** The socket type; undefined once the pipe was terminated or abandoned. */
   #events: PipeEvents | undefined
   #state: State = "active"
@@ -110,8 +115,8 @@ export class Pipe extends Outbound implements MessageSink {
   ) {
     const { sendHighWaterMark, receiveHighWaterMark, conflate } = options
     const maxBytes = receiveHighWaterBytes || Number.POSITIVE_INFINITY
-    super(encoder, sendHighWaterMark, conflate)
     this.#events = events
+    this.out = new Outbound(this, encoder, sendHighWaterMark, conflate)
     this.#inbound = new Inbound(
       receiveHighWaterMark,
       maxBytes,
@@ -123,14 +128,14 @@ export class Pipe extends Outbound implements MessageSink {
 
   /** Changes the high-water marks. As in libzmq, `conflate` cannot change after the pipe was created. */
   set options({ sendHighWaterMark, receiveHighWaterMark }: PipeOptions) {
-    this.highWaterMark = sendHighWaterMark
+    this.out.highWaterMark = sendHighWaterMark
     if (this.#state === "active") this.#inbound.highWaterMark = receiveHighWaterMark
   }
 
   // -- The connection --------------------------------------------------------------
 
-  override get connection(): PipeConnection | undefined {
-    return super.connection as PipeConnection | undefined
+  get connection(): PipeConnection | undefined {
+    return this.#connection
   }
 
   /**
@@ -139,32 +144,38 @@ export class Pipe extends Outbound implements MessageSink {
    * @throws Error of the encoder, if the messages cannot be encoded for this peer. They stay queued
    * for the next one.
    */
-  override attach(connection: PipeConnection): void {
-    super.attach(connection)
+  attach(connection: PipeConnection): void {
+    this.out.attach(connection)
+    this.#connection = connection
     connection.sink = this
     this.#inbound.attach(connection)
-    this.flushOrWait()
+    this.out.flushOrWait()
   }
 
   /** Detaches a lost connection that may be replaced. The next one will write `pending`. */
-  override detach(pending: readonly PendingWrite[]): void {
+  detach(pending: readonly PendingWrite[]): void {
+    this.#detach(pending)
+    if (this.#state === "abandoned" || this.#state === "closed") this.out.drop()
+  }
+
+  #detach(pending: readonly PendingWrite[]): void {
     this.#inbound.detach()
-    super.detach(pending)
-    if (this.#state === "abandoned" || this.#state === "closed") this.drop()
+    this.#connection = undefined
+    this.out.detach(pending)
   }
 
   /** Drops the queued outgoing messages, as libzmq does for subscribers, and reports it with `hiccuped`. */
   hiccup(): void {
-    const wasFull = this.reset()
+    const wasFull = this.out.reset()
     this.#events?.hiccuped(this)
     if (wasFull) this.#events?.writeActivated(this)
   }
 
   drained(): void {
-    this.flush()
+    this.out.flush()
   }
 
-  protected override writeActivated(): void {
+  writeActivated(): void {
     this.#events?.writeActivated(this)
   }
 
@@ -172,18 +183,13 @@ export class Pipe extends Outbound implements MessageSink {
     return this.#events?.isBehind ?? false
   }
 
-  /** What was read may precede the end. That matters where the next connection gets what waits. */
-  override isUpToDate(nowMs: number): boolean {
-    return !this.outlivesConnection && super.isUpToDate(nowMs)
-  }
-
   /** Returns whether to send without a poll: what is known of the peer is recent, and there is room. */
   takesNow(nowMs: number): boolean {
-    return this.isUpToDate(nowMs) && this.checkHwm()
+    return this.out.isUpToDate(nowMs) && this.out.checkHwm()
   }
 
   get waitsToSend(): boolean {
-    return this.#state !== "active" || this.isAwaited
+    return this.#state !== "active" || this.out.isAwaited
   }
 
   // -- The end ---------------------------------------------------------------------
@@ -208,27 +214,26 @@ export class Pipe extends Outbound implements MessageSink {
    */
   finish(finished: () => void, keepsReceived: boolean): void {
     this.#isReleased = true
-    this.shared?.seal()
+    this.out.shared?.seal()
     if (!keepsReceived) this.#inbound.clear()
     this.#finished = finished
     this.#end("finishing", keepsReceived)
     // The peer may send more before it reads the queued messages, so reading must not stop.
     this.#inbound.removeLimits()
-    this.flushOrWait()
+    this.out.flushOrWait()
     this.emptied()
   }
 
   /** Drops the queued outgoing messages of a pipe that is finishing. */
   dropWaiting(): void {
-    this.drop()
+    this.out.drop()
     this.#reportFinished()
   }
 
   /** Detaches the last connection. Messages already received can still be read. */
   close(): void {
-    this.#inbound.detach()
-    super.detach()
-    this.drop()
+    this.#detach([])
+    this.out.drop()
     this.#end("closed", true)
   }
 
@@ -241,14 +246,14 @@ export class Pipe extends Outbound implements MessageSink {
     // A pipe that is finishing still has to report that it has finished.
     if (this.#state === "active") this.#state = "abandoned"
     this.#events = undefined
-    this.endSending()
+    this.out.endSending()
     this.#inbound.clear()
   }
 
   /** Stops sending and receiving. The pipe is terminated once the received messages are read. */
   #end(state: State, keepsReceived: boolean): void {
     this.#state = state
-    this.endSending()
+    this.out.endSending()
     const isReading = keepsReceived && this.#events?.isReading?.(this)
     if (this.#inbound.isEmpty && !isReading) this.#terminate()
     else this.#events?.ending?.(this)
@@ -261,12 +266,12 @@ export class Pipe extends Outbound implements MessageSink {
   }
 
   /**
-   * Finishes when everything has been written. Chunks still held by the worker survive the
-   * connection: the next one may send them.
+   * Finishes when everything has been written. Chunks that the connection holds survive it: the
+   * next one may send them.
    */
-  protected override emptied(): void {
-    if (this.#state !== "finishing" || !this.isEmpty) return
-    if (!this.connection?.sharing?.awaitPendingWrites()) this.#reportFinished()
+  emptied(): void {
+    if (this.#state !== "finishing" || !this.out.isEmpty) return
+    if (!this.#connection?.awaitPendingWrites?.()) this.#reportFinished()
   }
 
   #reportFinished(): void {
@@ -278,7 +283,7 @@ export class Pipe extends Outbound implements MessageSink {
   get internals(): PipeInternals {
     return {
       inbound: this.#inbound.internals,
-      outbound: this.outboundInternals,
+      outbound: this.out.internals,
       isTerminated: this.#events === undefined,
       isActive: this.#state === "active",
     }
@@ -287,18 +292,18 @@ export class Pipe extends Outbound implements MessageSink {
   // -- Receiving -------------------------------------------------------------------
 
   message(message: Message): boolean {
-    this.endRest()
+    this.out.endRest()
     if (this.#state !== "active") {
-      this.connection?.sharing?.messageConsumed()
+      this.#connection?.messageConsumed?.()
       return this.#state !== "abandoned"
     }
     const violation = this.#events?.violation?.(message)
     if (violation !== undefined) {
-      this.connection?.reject(new ProtocolError("ERR_ZMTP_MESSAGE", violation))
+      this.#connection?.reject(new ProtocolError("ERR_ZMTP_MESSAGE", violation))
       return true
     }
     if (this.#events?.takes?.(this, message)) {
-      this.connection?.sharing?.messageConsumed()
+      this.#connection?.messageConsumed?.()
       return true
     }
     if (this.#inbound.push(message)) this.#events?.readActivated(this)

@@ -13,14 +13,14 @@ export class Rep extends Router {
     if (!this.#request) return "EFSM"
     const { pipe, envelope } = this.#request
     // A reply that cannot be written is dropped, as in libzmq: the program cannot do anything about it.
-    if (!pipe.write([...envelope, ...message])) pipe.countDropped()
+    if (!pipe.out.write([...envelope, ...message])) pipe.out.countDropped()
     this.#request = undefined
     return undefined
   }
 
   /** A reply goes to nobody else, even if its peer has gone. */
   override isUpToDate(): boolean {
-    return this.#request?.pipe.checkHwm() ?? true
+    return this.#request?.pipe.out.checkHwm() ?? true
   }
 
   override receive(): Message | Refusal {

@@ -39,7 +39,7 @@ export class RoundRobin {
 
   /** Whether there is a choice, or none but a pipe that ends with its connection. */
   get decidesNow(): boolean {
-    return this.#pipes.length !== 1 || !this.#pipes.at(0).outlivesConnection
+    return this.#pipes.length !== 1 || !this.#pipes.at(0).out.outlivesConnection
   }
 
   /** The pipe whose turn it is; undefined if none is active. */

@@ -29,7 +29,7 @@ export class Router extends SocketType {
   #hasLostPeer = false
 
   attach(pipe: Pipe): void {
-    if (this.options.probeRouter) pipe.write([Buffer.alloc(0)])
+    if (this.options.probeRouter) pipe.out.write([Buffer.alloc(0)])
     if (pipe.routingId !== undefined) this.#add(pipe, pipe.routingId)
     else {
       this.#anonymous.add(pipe)
@@ -116,12 +116,12 @@ export class Router extends SocketType {
     if (message.length < 2) return undefined
     const pipe = this.#pipeFor(message)
     if (!pipe) return this.unknown(message)
-    if (pipe.write(message.slice(1))) return undefined
+    if (pipe.out.write(message.slice(1))) return undefined
     if (!this.options.mandatory) {
-      pipe.countDropped()
+      pipe.out.countDropped()
       return undefined
     }
-    return pipe.checkHwm() ? "EHOSTUNREACH" : "EAGAIN"
+    return pipe.out.checkHwm() ? "EHOSTUNREACH" : "EAGAIN"
   }
 
   override knows(message: Message): boolean {
@@ -164,7 +164,7 @@ export class Router extends SocketType {
 
   override hasOut(): boolean {
     if (!this.options.mandatory || this.#hasLostPeer) return true
-    for (const pipe of this.#out.values()) if (pipe.hasRoom()) return true
+    for (const pipe of this.#out.values()) if (pipe.out.hasRoom()) return true
     return false
   }
 

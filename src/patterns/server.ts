@@ -36,7 +36,7 @@ export class Server extends SocketType {
     if (message.length !== 1) return "EINVAL"
     const pipe = this.#out.get(routingId as number)
     if (!pipe) return "EHOSTUNREACH"
-    return pipe.write(message) ? undefined : "EAGAIN"
+    return pipe.out.write(message) ? undefined : "EAGAIN"
   }
 
   override knows(_message: Message, { routingId }: Routing): boolean {

@@ -34,3 +34,11 @@ export class SubscriptionChanges {
     this.#commands.clear()
   }
 }
+
+/** Returns a subscription or cancellation as the message that it is in ZMTP 3.0. */
+export function subscriptionMessage({ name, data }: Command): Buffer {
+  const message = Buffer.alloc(1 + data.length)
+  message[0] = name === "SUBSCRIBE" ? 1 : 0
+  message.set(data, 1)
+  return message
+}

@@ -32,7 +32,7 @@ export class XPub extends SocketType {
   attach(pipe: Pipe): void {
     this.#out.attach(pipe)
     const { welcomeMessage } = this.options
-    if (welcomeMessage.length > 0) pipe.write([welcomeMessage])
+    if (welcomeMessage.length > 0) pipe.out.write([welcomeMessage])
     // Let the pipe find its queue empty, so that it reports the next message.
     pipe.checkRead()
   }

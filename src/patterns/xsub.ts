@@ -31,7 +31,7 @@ export class XSub extends SocketType {
 
   /** Sends all subscriptions again, because a new connection knows none of them. */
   override hiccuped(pipe: Pipe): void {
-    for (const topic of this.topics) pipe.writeCommand("SUBSCRIBE", topic, true)
+    for (const topic of this.topics) pipe.out.writeCommand("SUBSCRIBE", topic, true)
   }
 
   override readActivated(pipe: Pipe): void {

@@ -140,8 +140,8 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
         received,
         protocolErrors: source.protocolErrors,
         reconnects: source.reconnects,
-        dropped: pipe?.dropped ?? 0,
-        waiting: pipe?.waiting ?? { messages: 0, bytes: 0 },
+        dropped: pipe?.out.dropped ?? 0,
+        waiting: pipe?.out.waiting ?? { messages: 0, bytes: 0 },
       }
     })
   }
@@ -163,10 +163,10 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
     }
     for (const connection of this.#open.keys()) addCounts(stats, connection.counts)
     for (const pipe of this.#pipes) {
-      const { messages, bytes } = pipe.waiting
+      const { messages, bytes } = pipe.out.waiting
       stats.waiting.messages += messages
       stats.waiting.bytes += bytes
-      stats.dropped += pipe.dropped
+      stats.dropped += pipe.out.dropped
     }
     return stats
   }
@@ -258,7 +258,7 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
 
   /** @internal Counts no more of a pipe that is not used any more. */
   pipeRemoved(pipe: Pipe): void {
-    if (this.#pipes.delete(pipe)) this.#ended.dropped += pipe.dropped
+    if (this.#pipes.delete(pipe)) this.#ended.dropped += pipe.out.dropped
   }
 
   /** Emits an event. Errors of listeners are thrown later, so that they do not interrupt the socket. */

@@ -72,7 +72,7 @@ export class SocketCore implements Core {
         const pipes = this.endpoints.sendingPipes
         pending = pipes.length
         if (pending === 0) over(resolve)
-        for (const pipe of pipes) pipe.whenFlushed(waiter)
+        for (const pipe of pipes) pipe.out.whenFlushed(waiter)
       })
     })
   }

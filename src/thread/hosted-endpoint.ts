@@ -1,5 +1,4 @@
 import type { MessagePort } from "node:worker_threads"
-import { clockMs } from "../base/runtime.js"
 import type { Chunk } from "../codec/chunk.js"
 import { TRAINED_MAX } from "../codec/dictionary-groups.js"
 import { Sender } from "../codec/sender.js"
@@ -7,6 +6,7 @@ import type { HostPort } from "../transport/address.js"
 import type { Connection } from "../transport/connection.js"
 import type { ConnectionEncoding } from "../transport/connection-encoding.js"
 import type { Dialer } from "../transport/dialer.js"
+import { encodeMeasured } from "../transport/encode-measured.js"
 import type { Listener } from "../transport/listener.js"
 import { LocalTransport } from "../transport/local-transport.js"
 import type { EndpointEvent } from "../transport/transport.js"
@@ -139,9 +139,8 @@ export class HostedEndpoint {
       const effort = chosen ? chosen.effort : encoding?.nextEffort(group, sender)
       // A write of one connection keeps its memory until it is written.
       const stays = write.number === NOT_SHARED
-      const begunAt = clockMs()
-      chunk = sender.encode(write.bytes, undefined, undefined, packing, effort, stays)
-      encoding?.encoded(chunk, effort as number, begunAt)
+      const options = { packing, effort, stays }
+      chunk = encodeMeasured(sender, encoding, write.bytes, undefined, options)
       this.#writes.keep(write.number, { sender, packing, effort, chunk })
     }
     this.#sample(write, connection.encoding)

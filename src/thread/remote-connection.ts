@@ -13,7 +13,6 @@ import type {
   PeerConnection,
   PeerScheme,
   PendingWrite,
-  Sharing,
   Waiting,
 } from "../transport/transport.js"
 import type { AuthStatus } from "../zmtp/mechanism.js"
@@ -43,7 +42,7 @@ export interface ConnectionThread extends DepartingThread {
 }
 
 /** A connection on another thread, as seen by the socket thread. */
-export class RemoteConnection implements PeerConnection, Sharing, ReadConnection {
+export class RemoteConnection implements PeerConnection, ReadConnection {
   sink: MessageSink | undefined
   peerTakesCommands = false
   peerIsLibzmq = false
@@ -52,7 +51,6 @@ export class RemoteConnection implements PeerConnection, Sharing, ReadConnection
   readonly packing: Packing = "frames"
   readonly remoteAddress: string | undefined
   readonly remotePort: number | undefined
-  readonly sharing: Sharing = this
   readonly #thread: ConnectionThread
   readonly number: number
   readonly #state: SharedState
@@ -130,7 +128,7 @@ export class RemoteConnection implements PeerConnection, Sharing, ReadConnection
     return this.#writes.isFull(this.#conflate)
   }
 
-  get threadMs(): number {
+  get writeMs(): number {
     return this.#state.writeMs
   }
 

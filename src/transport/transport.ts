@@ -4,7 +4,7 @@ import type { Recipient } from "../codec/dictionary-groups.js"
 import type { ProtocolError } from "../codec/errors.js"
 import type { Settings } from "../codec/options.js"
 import type { Packing } from "../codec/packing.js"
-import type { PlainMessages, Sender } from "../codec/sender.js"
+import type { EncodeOptions, Sender } from "../codec/sender.js"
 import type { Traffic } from "../codec/traffic.js"
 import type { AuthStatus, HandshakeEvent, HandshakeSettings } from "../zmtp/mechanism.js"
 import type { Destination, HostPort } from "./address.js"
@@ -135,20 +135,10 @@ export interface MessageEncoder {
    */
   plainBelow(packing: Packing | undefined, effort?: number): number
   /**
-   * Returns a chunk with the messages of `plain`, which are in wire form already, then those of
-   * `frames`, then `message`. The caller releases the chunk once it is written.
-   *
-   * @param plain must be empty if the packing is "frames".
-   * @param packing "parts" by default.
-   * @param effort as in Settings, which have the default.
+   * Returns a chunk with the messages of `options.plain`, those of `frames`, and `message`, in this order.
+   * The caller releases the chunk once it is written.
    */
-  encode(
-    frames: Uint8Array,
-    message?: readonly Uint8Array[],
-    plain?: PlainMessages,
-    packing?: Packing,
-    effort?: number,
-  ): Chunk
+  encode(frames: Uint8Array, message?: readonly Uint8Array[], options?: EncodeOptions): Chunk
   /** Returns a message that has to wait as bare frames, for `repack()`. Its large parts stay where they are. */
   frame(message: readonly Uint8Array[]): Chunk
   /** Returns whether a chunk can be written as it is; otherwise `repack()` makes one that can. */
@@ -162,8 +152,7 @@ export interface MessageEncoder {
    */
   repack(chunk: Chunk, packing: Packing, effort?: number): Chunk
   /**
-   * Returns memory for a batch to `connections`, out of which their thread may send messages early;
-   * undefined if there is none.
+   * Returns open memory for a batch to `connections`; undefined if there is none.
    */
   openMemory?(connections: readonly object[]): OpenMemory | undefined
   /** Returns the plain frames of a chunk, without releasing it. */
@@ -174,43 +163,20 @@ export interface MessageEncoder {
 }
 
 /**
- * Shared memory for messages written during a burst of the program. The other thread may send them
- * before the burst ends, in case it does not end soon.
+ * Memory for a batch, out of which messages may leave before the program's burst ends, in case it does not
+ * end soon.
  */
 export interface OpenMemory {
   /** At least 64 KiB. */
   readonly bytes: Buffer
   /** Sets the number of bytes that are frames of whole messages. */
   publish(bytes: number): void
-  /** Bytes that the other thread has already sent. */
+  /** Bytes that have left. */
   readonly flushed: number
-  /** Stops the other thread from sending more; returns the bytes already sent. */
+  /** Stops further messages from leaving; returns the bytes that have left. */
   seal(): number
   /** Frees the memory after `bytes` now, and the rest once no chunk uses it. */
   close(bytes: number): void
-}
-
-/**
- * A connection's dealings with its thread: credit for messages to receive, and messages that are still
- * on their way to the thread.
- */
-export interface Sharing {
-  /** Milliseconds that the latest write took on the other thread. */
-  readonly threadMs: number
-  /** The application consumed a message that the sink took. */
-  messageConsumed(): void
-  /**
-   * Sets the number of messages that the sink queues (0 is no limit) and whether only the latest is
-   * kept, in each direction.
-   */
-  setMarks(receiveHighWaterMark: number, conflate: boolean): void
-  /**
-   * Returns whether there are chunks that were written but not sent. If so, the sink's `drained` is
-   * called once there are none.
-   */
-  awaitPendingWrites(): boolean
-  /** Takes back such chunks, which another connection can write. Call it once the connection has ended. */
-  takePendingWrites(): PendingWrite[]
 }
 
 /** A connection's part in the encoding of its messages. */
@@ -265,8 +231,8 @@ export interface PeerConnection {
   readonly counts: ConnectionCounts
   /** Messages written that the system has not accepted yet. */
   readonly waiting: Waiting
-  /** Set if another thread has the connection. */
-  readonly sharing?: Sharing
+  /** Milliseconds that the latest write took besides the call itself, on a thread of its own. */
+  readonly writeMs?: number
   /** Set if this thread encodes the messages, and the peer reads more than bare frames. */
   readonly encoding?: Encoding | undefined
   /** The current compression effort, as in Settings. */
@@ -279,6 +245,20 @@ export interface PeerConnection {
   stop(): void
   /** Goes on with messages that the sink had no room for. */
   resume(): void
+  /** The application consumed a message that the sink took. */
+  messageConsumed?(): void
+  /**
+   * Sets the number of messages that the sink queues (0 is no limit) and whether only the latest is
+   * kept, in each direction.
+   */
+  setMarks?(receiveHighWaterMark: number, conflate: boolean): void
+  /**
+   * Returns whether there are chunks that were written but not sent. If so, the sink's `drained` is
+   * called once there are none.
+   */
+  awaitPendingWrites?(): boolean
+  /** Takes back such chunks, which another connection can write. Call it once the connection has ended. */
+  takePendingWrites?(): PendingWrite[]
   /** Calls `done` when the system has accepted all that was written so far, or the connection has ended. */
   flush(done: () => void): void
   /** Returns whether what is known of the peer is recent, whenever the event loop has polled. */

@@ -31,7 +31,7 @@ export interface Code {
 /** The exports of the package. */
 export type Package = typeof exports & typeof draft
 
-export type ShownPipe = Pick<Pipe, "internals" | "conflates" | "connection">
+export type ShownPipe = Pick<Pipe, "internals" | "out" | "connection">
 
 export interface ShownSlab {
   readonly bytes: Uint8Array

@@ -44,8 +44,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: "src/patterns/distribution.ts",
-        from: "} else if (pipe.conflates) {",
-        to: "} else if (pipe.conflates && false) {",
+        from: "} else if (out.conflates) {",
+        to: "} else if (out.conflates && false) {",
       },
     ],
   },
@@ -129,8 +129,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: OUTBOUND,
-        from: "      this.#encode()\n      this.#enqueue(this.encoder.frame(message))\n",
-        to: "      this.#enqueue(this.encoder.frame(message))\n",
+        from: "      this.#encode()\n      this.#enqueue(this.encoder.common.frame(message))\n",
+        to: "      this.#enqueue(this.encoder.common.frame(message))\n",
       },
     ],
   },
@@ -498,7 +498,7 @@ export const mutations: readonly Mutation[] = [
     name: "what waited for peers of one kind goes to one of the other as it is",
     patches: [
       {
-        file: OUTBOUND,
+        file: "src/patterns/peer-encoder.ts",
         from: "return isForeign || !chunk.fits(this.packing)",
         to: "return isForeign",
       },
@@ -688,8 +688,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: "src/patterns/xpub.ts",
-        from: "if (welcomeMessage.length > 0) pipe.write([welcomeMessage])",
-        to: "if (welcomeMessage.length > 0) for (let i = 0; i < 2; i++) pipe.write([welcomeMessage])",
+        from: "if (welcomeMessage.length > 0) pipe.out.write([welcomeMessage])",
+        to: "if (welcomeMessage.length > 0) for (let i = 0; i < 2; i++) pipe.out.write([welcomeMessage])",
       },
     ],
   },

@@ -21,8 +21,6 @@ import type {
   Encoding,
   MessageEncoder,
   MessageSink,
-  PendingWrite,
-  Sharing,
   Waiting,
 } from "../../src/transport/transport.js"
 import { bytesOfChunk } from "./chunks.js"
@@ -80,25 +78,11 @@ export class PlainSender implements MessageEncoder {
 }
 
 /** The state that a pipe's connection shares with its thread. */
-export class FakeSharing implements Sharing {
-  threadMs = 0
+export class FakeSharing {
+  writeMs = 0
   hasPendingWrites = false
   /** The receive marks that were set. */
   readonly marks: number[] = []
-
-  messageConsumed(): void {}
-
-  setMarks(receiveHighWaterMark: number): void {
-    this.marks.push(receiveHighWaterMark)
-  }
-
-  awaitPendingWrites(): boolean {
-    return this.hasPendingWrites
-  }
-
-  takePendingWrites(): PendingWrite[] {
-    return []
-  }
 }
 
 /** The encoding of a connection whose network nobody measures. */
@@ -160,6 +144,19 @@ export class FakeConnection implements PipeConnection {
   }
 
   sharing: FakeSharing | undefined
+
+  get writeMs(): number {
+    return this.sharing?.writeMs ?? 0
+  }
+
+  setMarks(receiveHighWaterMark: number): void {
+    this.sharing?.marks.push(receiveHighWaterMark)
+  }
+
+  awaitPendingWrites(): boolean {
+    return this.sharing?.hasPendingWrites ?? false
+  }
+
   encoding: Encoding | undefined
   waiting: Waiting = { messages: 0, bytes: 0 }
 

@@ -34,7 +34,7 @@ export class ConnectedEndpoint extends Endpoint {
     if (!this.settings.immediate) {
       const pipe = this.newPipe()
       this.#pipe = pipe
-      pipe.outlivesConnection = true
+      pipe.out.outlivesConnection = true
       pipe.routingId = routingId
       this.addPipe(pipe)
     }
@@ -76,14 +76,14 @@ export class ConnectedEndpoint extends Endpoint {
     const { connection } = this.#dialer
     if (connection && this.pipes.has(connection)) {
       if (connection.depart(departure)) {
-        pipe.writeOut()
+        pipe.out.writeOut()
         return
       }
       // Its thread may have a new connection already, which will write what this one has not.
       if (connection.hasPeerEnded) this.lost(pipe, connection)
     }
     // The ZAP handler cannot run, as the event loop has stopped.
-    const frames = this.settings.authenticates ? [] : pipe.takeFrames()
+    const frames = this.settings.authenticates ? [] : pipe.out.takeFrames()
     if (frames.length > 0) this.#dialer.handOver(frames, departure)
   }
 
@@ -126,7 +126,7 @@ export class ConnectedEndpoint extends Endpoint {
     if (this.settings.immediate && !this.isReleased) {
       super.lost(pipe, connection)
       this.#pipe = undefined
-    } else pipe.detach(connection.sharing?.takePendingWrites() ?? [])
+    } else pipe.detach(connection.takePendingWrites?.() ?? [])
   }
 
   protected override gaveUp(isWrongPeer: boolean): void {

@@ -286,7 +286,7 @@ export class Pipes implements Checker {
 }
 
 /** Returns the state of a pipe. */
-function stateOf({ internals, conflates, connection }: ShownPipe): PipeState {
+function stateOf({ internals, out: { conflates }, connection }: ShownPipe): PipeState {
   const { inbound, outbound, isTerminated, isActive } = internals
   const { length, messagesAfter, isStopped, highWaterMark, readAheadBytes, queued } = inbound
   const { credit, pending, hasChanges, batched } = outbound

@@ -145,7 +145,7 @@ describe("a sender whose effort changes", () => {
           const messages = frames.map(make)
           for (const one of messages) batch.append(one, plainLength(one))
           const large = last ? make(last) : undefined
-          const chunk = sender.encode(batch.seal(), large, batch, "parts", effort)
+          const chunk = sender.encode(batch.seal(), large, { plain: batch, effort })
           if (large) messages.push(large)
           expect(chunk.messages).toBe(messages.length)
           expect(chunk.plainBytes).toBe(
@@ -264,7 +264,7 @@ test.each<[string, Lz4Options]>([
     const { pipe, connection } = attached(openSender(options))
     for (const message of mixed) {
       const passed = message.map((part) => Buffer.from(part))
-      expect(pipe.write(passed)).toBe(true)
+      expect(pipe.out.write(passed)).toBe(true)
       for (const part of passed) if (part.length < REFERRED_MIN_BYTES) part.fill(0)
     }
     await burst()

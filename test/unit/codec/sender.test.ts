@@ -93,14 +93,14 @@ test("a message in frames that is encoded again refers to the caller's memory, n
   const part = payload("random", 100_000)
   // As a copy in a batch, which a pipe that conflates makes, and where it lies.
   const forms = [
-    () => sender.encode(message(part), undefined, undefined, "frames"),
-    () => sender.encode(NO_FRAMES, [small, part], undefined, "frames"),
+    () => sender.encode(message(part), undefined, { packing: "frames" }),
+    () => sender.encode(NO_FRAMES, [small, part], { packing: "frames" }),
   ]
   for (const [i, make] of forms.entries()) {
     const chunk = sender.repack(make(), "parts")
     // Memory that was released is used again.
     for (let j = 0; j < 40; j++)
-      sender.encode(message(large.subarray(0, 90_000)), undefined, undefined, "frames").release()
+      sender.encode(message(large.subarray(0, 90_000)), undefined, { packing: "frames" }).release()
     const [parts = []] = messages(bytesOfChunk(chunk))
     expect(Buffer.compare(parts.at(-1)?.subarray(4) as Uint8Array, part)).toBe(0)
     expect(chunk.references.map((reference) => reference.part.buffer)).toEqual(

@@ -85,7 +85,7 @@ describe('with arenas: "auto"', () => {
       const sender = senderWith({ arenas: "auto" })
       const pipe = new Pipe(silent, sender, noMarks)
       const peer = attach(pipe, new Peer(sender, announced, reads))
-      for (const number of upTo(20)) pipe.write(message(number))
+      for (const number of upTo(20)) pipe.out.write(message(number))
       await burst()
       expect(peer.forms.includes("LZ4A")).toBe(arenas)
       expect(numbers(peer.got)).toEqual(upTo(20))
@@ -96,7 +96,7 @@ describe('with arenas: "auto"', () => {
     const sender = senderWith({ arenas: "auto" })
     const pipe = new Pipe(silent, sender, noMarks)
     const peer = attach(pipe, new Peer(sender, 2))
-    pipe.write(message(1))
+    pipe.out.write(message(1))
     await burst()
     expect(peer.forms).toEqual(["plain", "plain"])
   })
@@ -104,7 +104,7 @@ describe('with arenas: "auto"', () => {
   test("messages encoded before there is a peer suit any peer", async () => {
     const sender = senderWith({ arenas: "auto" })
     const pipe = new Pipe(silent, sender, noMarks)
-    for (const number of upTo(400)) pipe.write(message(number))
+    for (const number of upTo(400)) pipe.out.write(message(number))
     const peer = attach(pipe, new Peer(sender, undefined))
     await burst()
     expect(numbers(peer.got)).toEqual(upTo(400))
@@ -119,7 +119,7 @@ test.each([
   for (const announced of [undefined, 2]) {
     const pipe = new Pipe(silent, sender, noMarks)
     const peer = attach(pipe, new Peer(sender, announced, 2))
-    for (const number of upTo(20)) pipe.write(message(number))
+    for (const number of upTo(20)) pipe.out.write(message(number))
     await burst()
     expect(new Set(peer.forms)).toEqual(new Set([form]))
   }
@@ -134,18 +134,18 @@ describe("a pipe that is connected to another peer", () => {
     const sender = senderWith({ arenas: "auto", ...options })
     const pipe = new Pipe(silent, sender, noMarks)
     const first = attach(pipe, new Peer(sender, 2))
-    pipe.write(message(0))
+    pipe.out.write(message(0))
     await burst()
     first.room = 0
     const sent = [0]
     const write = (number: number, parts = message(number)) => {
-      pipe.write(parts)
+      pipe.out.write(parts)
       sent.push(number)
     }
     for (const number of upTo(300, 1)) write(number)
     write(1_000_000, large)
     for (const number of upTo(300, 400)) write(number)
-    pipe.writeCommand("SUBSCRIBE", Buffer.from("topic"), true)
+    pipe.out.writeCommand("SUBSCRIBE", Buffer.from("topic"), true)
     for (const number of upTo(10, 800)) write(number)
     await burst()
     return { sender, pipe, first, sent }
@@ -172,13 +172,13 @@ describe("a pipe that is connected to another peer", () => {
     const first = attach(pipe, new Peer(sender, 1))
     let sent = 0
     while (!first.encoding.shipped) {
-      pipe.write(message(sent++))
+      pipe.out.write(message(sent++))
       await burst()
       await new Promise(setImmediate) // the training takes some turns
     }
     first.room = 0
     const waiting = sent
-    for (; sent < waiting + 300; sent++) pipe.write(message(sent))
+    for (; sent < waiting + 300; sent++) pipe.out.write(message(sent))
     pipe.detach([])
     const second = attach(pipe, new Peer(sender, 1))
     await burst()
@@ -192,7 +192,7 @@ describe("a pipe that is connected to another peer", () => {
     const second = attach(pipe, new Peer(sender, undefined))
     pipe.detach([])
     const third = attach(pipe, new Peer(sender, 2))
-    for (const number of upTo(20, 900)) pipe.write(message(number))
+    for (const number of upTo(20, 900)) pipe.out.write(message(number))
     await burst()
     expect(third.forms).toContain("LZ4A")
     expect(numbers([...first.got, ...second.got, ...third.got])).toEqual([
@@ -216,13 +216,13 @@ describe("a pipe that is connected to another peer", () => {
     const first = attach(pipe, new Peer(sender, 2))
     first.room = 0
     // Queued chunks of 32 KiB and more are kept separately.
-    pipe.write([Buffer.from("0 "), Buffer.from(payload("random", 40_000))])
+    pipe.out.write([Buffer.from("0 "), Buffer.from(payload("random", 40_000))])
     for (const number of upTo(300, 1))
-      pipe.write([
+      pipe.out.write([
         Buffer.from(`${number} ${"again ".repeat(9)}`),
         Buffer.from(payload("random", 150, number)),
       ])
-    pipe.writeCommand("SUBSCRIBE", Buffer.from("topic"), true)
+    pipe.out.writeCommand("SUBSCRIBE", Buffer.from("topic"), true)
     pipe.detach([])
     const second = attach(pipe, new Peer(sender, 1))
     expect(second.forms).not.toContain("LZ4A")

@@ -14,46 +14,46 @@ import { Bench, burst, Peer, parts, silent } from "../../support/pipes.js"
 const subscribe = (peer: Peer, ...topics: string[]) => {
   for (const topic of topics) peer.pipe.command("SUBSCRIBE", Buffer.from(topic))
 }
-const waiting = ({ pipe }: Peer) => pipe.waiting.messages
+const waiting = ({ pipe }: Peer) => pipe.out.waiting.messages
 
 describe("a pipe", () => {
   test("counts messages queued for a connection, in batches and separately", () => {
     const { pipe, connection } = new Peer(silent)
-    expect(pipe.waiting).toEqual({ messages: 0, bytes: 0 })
-    for (const text of ["a", "b|c", "x".repeat(20_000)]) pipe.write(parts(text))
-    expect(pipe.waiting.messages).toBe(3)
-    expect(pipe.waiting.bytes).toBeGreaterThan(20_000)
+    expect(pipe.out.waiting).toEqual({ messages: 0, bytes: 0 })
+    for (const text of ["a", "b|c", "x".repeat(20_000)]) pipe.out.write(parts(text))
+    expect(pipe.out.waiting.messages).toBe(3)
+    expect(pipe.out.waiting.bytes).toBeGreaterThan(20_000)
     pipe.attach(connection)
-    expect(pipe.waiting).toEqual({ messages: 0, bytes: 0 })
+    expect(pipe.out.waiting).toEqual({ messages: 0, bytes: 0 })
   })
 
   test("does not count commands", () => {
     const { pipe } = new Peer(silent)
-    pipe.writeCommand("SUBSCRIBE", Buffer.from("topic"), true)
-    expect(pipe.waiting).toEqual({ messages: 0, bytes: 0 })
+    pipe.out.writeCommand("SUBSCRIBE", Buffer.from("topic"), true)
+    expect(pipe.out.waiting).toEqual({ messages: 0, bytes: 0 })
   })
 
   test("counts messages that its connection has written and the system has not accepted", () => {
     const { pipe, connection } = new Peer(silent).attach()
     connection.waiting = { messages: 2, bytes: 100 }
     connection.room = 0
-    pipe.write(parts("one more"))
-    expect(pipe.waiting.messages).toBe(3)
+    pipe.out.write(parts("one more"))
+    expect(pipe.out.waiting.messages).toBe(3)
   })
 
   test("counts messages that were not written when the connection was lost", async () => {
     const { pipe, connection } = new Peer(silent).attach()
-    pipe.write(parts("a"))
+    pipe.out.write(parts("a"))
     await burst()
     pipe.detach(connection.chunks)
-    expect(pipe.waiting.messages).toBe(1)
+    expect(pipe.out.waiting.messages).toBe(1)
   })
 
   test("that is gone has no queued messages", () => {
     const { pipe } = new Peer(silent)
-    pipe.write(parts("a"))
+    pipe.out.write(parts("a"))
     pipe.close()
-    expect(pipe.waiting).toEqual({ messages: 0, bytes: 0 })
+    expect(pipe.out.waiting).toEqual({ messages: 0, bytes: 0 })
   })
 })
 
@@ -88,8 +88,8 @@ describe("a publisher", () => {
     subscribe(full, "a", "ab", "")
     subscribe(free, "a")
     for (let i = 0; i < 10; i++) pub.send("abc")
-    expect([waiting(full), full.pipe.dropped]).toEqual([2, 8])
-    expect(free.pipe.dropped).toBe(0)
+    expect([waiting(full), full.pipe.out.dropped]).toEqual([2, 8])
+    expect(free.pipe.out.dropped).toBe(0)
   })
 
   test("counts only messages that the peer has subscribed to", () => {
@@ -97,7 +97,7 @@ describe("a publisher", () => {
     subscribe(full, "a")
     subscribe(free, "")
     for (const text of ["a", "a", "a", "b", "b", "a"]) pub.send(text)
-    expect([waiting(full), full.pipe.dropped]).toEqual([2, 2])
+    expect([waiting(full), full.pipe.out.dropped]).toEqual([2, 2])
   })
 
   test("with invertMatching, counts messages that do not match", () => {
@@ -105,14 +105,14 @@ describe("a publisher", () => {
     subscribe(full, "b")
     subscribe(free, "b")
     for (const text of ["a", "a", "a", "b", "b", "a"]) pub.send(text)
-    expect([waiting(full), full.pipe.dropped]).toEqual([2, 2])
+    expect([waiting(full), full.pipe.out.dropped]).toEqual([2, 2])
   })
 
   test("that waits for room drops nothing", () => {
     const { pub, full } = published({ noDrop: true })
     subscribe(full, "")
     for (let i = 0; i < 10; i++) pub.send("a")
-    expect([waiting(full), full.pipe.dropped]).toEqual([2, 0])
+    expect([waiting(full), full.pipe.out.dropped]).toEqual([2, 0])
   })
 
   test("stops counting when there is room again", async () => {
@@ -122,7 +122,7 @@ describe("a publisher", () => {
     full.connection.drain()
     await burst()
     pub.send("a")
-    expect(full.pipe.dropped).toBe(3)
+    expect(full.pipe.out.dropped).toBe(3)
   })
 
   test("has written, queued or dropped each matching message, whatever happens", async () => {
@@ -156,7 +156,7 @@ describe("a publisher", () => {
           else await burst()
         }
         for (const { one, matched } of peers)
-          expect(one.connection.written.length + waiting(one) + one.pipe.dropped).toBe(matched)
+          expect(one.connection.written.length + waiting(one) + one.pipe.out.dropped).toBe(matched)
       }),
     )
   })
@@ -167,7 +167,7 @@ test("an XSUB counts messages that a full peer does not receive", () => {
   const peer = xsub.peer({ sendHighWaterMark: 2 })
   peer.connection.room = 0
   for (let i = 0; i < 5; i++) xsub.send("text")
-  expect([waiting(peer), peer.pipe.dropped]).toEqual([2, 3])
+  expect([waiting(peer), peer.pipe.out.dropped]).toEqual([2, 3])
 })
 
 test.each([
@@ -178,7 +178,7 @@ test.each([
   const peer = router.peer({ sendHighWaterMark: 2 }, "peer")
   peer.connection.room = 0
   for (let i = 0; i < 5; i++) router.send("peer|text")
-  expect([waiting(peer), peer.pipe.dropped]).toEqual([2, dropped])
+  expect([waiting(peer), peer.pipe.out.dropped]).toEqual([2, dropped])
 })
 
 test("a REP counts replies to a full peer", () => {
@@ -190,5 +190,5 @@ test("a REP counts replies to a full peer", () => {
     rep.type.receive()
     rep.send("reply")
   }
-  expect([waiting(peer), peer.pipe.dropped]).toEqual([2, 3])
+  expect([waiting(peer), peer.pipe.out.dropped]).toEqual([2, 3])
 })

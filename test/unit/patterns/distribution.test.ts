@@ -2,6 +2,7 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 
+import type { EncodeOptions } from "../../../src/codec/sender.js"
 import { Distribution } from "../../../src/patterns/distribution.js"
 import type { Pipe, PipeEvents, PipeOptions } from "../../../src/patterns/pipe.js"
 import { burst, FakeEncoding, Peer, PlainSender, parts } from "../../support/pipes.js"
@@ -75,7 +76,7 @@ describe("messages to the same peers", () => {
     const dist = new Distributed()
     const sender = new Recording()
     const [greeted] = [dist.add({}, sender), dist.add({}, sender)]
-    greeted.pipe.write(parts("welcome"))
+    greeted.pipe.out.write(parts("welcome"))
     const toAll = "to all".padEnd(200_000)
     dist.dist.sendToAll(parts(toAll))
     expect(encoded).toEqual([expect.stringContaining("welcome"), expect.stringContaining("to all")])
@@ -85,14 +86,8 @@ describe("messages to the same peers", () => {
   test("are encoded with the effort that was chosen for all, whatever waits in one of the pipes", () => {
     class Recording extends PlainSender {
       readonly efforts: (number | undefined)[] = []
-      override encode(
-        batch: Uint8Array,
-        message?: readonly Uint8Array[],
-        _plain?: unknown,
-        _packing?: unknown,
-        effort?: number,
-      ) {
-        this.efforts.push(effort)
+      override encode(batch: Uint8Array, message?: readonly Uint8Array[], options?: EncodeOptions) {
+        this.efforts.push(options?.effort)
         return super.encode(batch, message)
       }
     }
@@ -103,7 +98,7 @@ describe("messages to the same peers", () => {
       connection.encoding = new FakeEncoding(sender)
       connection.encoding.nextEffort = (group) => (group ? FOR_ALL : FOR_ONE)
     }
-    greeted.pipe.write(parts("welcome"))
+    greeted.pipe.out.write(parts("welcome"))
     dist.dist.sendToAll(parts("to all".padEnd(200_000)))
     expect(sender.efforts).toEqual([FOR_ONE, FOR_ALL])
   })
@@ -195,12 +190,12 @@ describe("the receivers of messages", () => {
     const dist = new Distributed()
     const [a, b] = [dist.add(), dist.add()]
     dist.dist.sendToAll(parts("1"))
-    a.pipe.write(parts("2"))
+    a.pipe.out.write(parts("2"))
     dist.dist.sendToAll(parts("3"))
-    a.pipe.writeCommand("JOIN", Buffer.from("4"), true)
+    a.pipe.out.writeCommand("JOIN", Buffer.from("4"), true)
     dist.dist.sendToAll(parts("5"))
     dist.dist.sendToAll(parts(large("6")))
-    a.pipe.write(parts(large("7")))
+    a.pipe.out.write(parts(large("7")))
     dist.dist.sendToAll(parts("8"))
     await burst()
     expect(a.connection.written.map((text) => text.replaceAll(".", ""))).toEqual([
@@ -322,7 +317,7 @@ test("each pipe receives what matched it, in order, while pipes come, go, fill a
             peer.connection.drain(1)
             break
           case "write":
-            peer.pipe.write(parts(text))
+            peer.pipe.out.write(parts(text))
             expected.get(peer)?.push(text)
             break
           case "finish":

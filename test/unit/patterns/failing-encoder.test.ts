@@ -35,19 +35,20 @@ describe("a pipe whose encoder throws", () => {
   test("throws at the sender, counts nothing, and accepts the next message at a mark of 1", async () => {
     const { sender, pipe, connection } = make({ sendHighWaterMark: 1 })
     sender.refused = "bad"
-    for (let i = 0; i < 3; i++) expect(() => pipe.write(large("bad"))).toThrow("no memory for bad")
-    expect(pipe.write(large("good"))).toBe(true)
+    for (let i = 0; i < 3; i++)
+      expect(() => pipe.out.write(large("bad"))).toThrow("no memory for bad")
+    expect(pipe.out.write(large("good"))).toBe(true)
     await burst()
     expect(short(connection.written)).toEqual(["good"])
   })
 
   test("keeps earlier messages, in order", async () => {
     const { sender, pipe, connection } = make()
-    pipe.write(parts("1"))
+    pipe.out.write(parts("1"))
     sender.refused = "bad"
-    expect(() => pipe.write(large("bad"))).toThrow("no memory")
-    pipe.write(parts("2"))
-    pipe.write(large("3"))
+    expect(() => pipe.out.write(large("bad"))).toThrow("no memory")
+    pipe.out.write(parts("2"))
+    pipe.out.write(large("3"))
     await burst()
     expect(short(connection.written)).toEqual(["1", "2", "3"])
   })
@@ -55,11 +56,11 @@ describe("a pipe whose encoder throws", () => {
   test("does not accept a command before queued messages are encoded", async () => {
     const { sender, pipe, connection } = make({ sendHighWaterMark: 2 })
     connection.room = 0
-    pipe.write(parts("1"))
+    pipe.out.write(parts("1"))
     sender.refused = "1"
-    expect(() => pipe.writeCommand("JOIN", Buffer.from("a"), true)).toThrow("no memory")
+    expect(() => pipe.out.writeCommand("JOIN", Buffer.from("a"), true)).toThrow("no memory")
     sender.refused = undefined
-    pipe.writeCommand("JOIN", Buffer.from("b"), true)
+    pipe.out.writeCommand("JOIN", Buffer.from("b"), true)
     connection.drain()
     expect(connection.written).toEqual(["1", "JOIN b"])
   })
@@ -67,13 +68,13 @@ describe("a pipe whose encoder throws", () => {
   test("keeps a batch that fails at the end of a burst for the next one, and throws", async () => {
     const { sender, pipe, connection } = make({ sendHighWaterMark: 2 })
     sender.refused = "1"
-    expect(await uncaught(() => pipe.write(parts("1")))).toEqual(["no memory for 1"])
+    expect(await uncaught(() => pipe.out.write(parts("1")))).toEqual(["no memory for 1"])
     expect(connection.written).toEqual([])
     sender.refused = undefined
-    pipe.write(parts("2"))
+    pipe.out.write(parts("2"))
     await burst()
     expect(connection.written).toEqual(["1", "2"])
-    expect(pipe.checkHwm()).toBe(true)
+    expect(pipe.out.checkHwm()).toBe(true)
   })
 
   test("keeps a message that cannot be copied when its turn comes, and its place in the queue", async () => {
@@ -91,15 +92,15 @@ describe("a pipe whose encoder throws", () => {
       return chunk
     }
     connection.room = 0
-    pipe.write(large("1"))
-    pipe.write(large("2"))
+    pipe.out.write(large("1"))
+    pipe.out.write(large("2"))
     expect(await uncaught(() => connection.drain())).toEqual(["no memory"])
-    expect(pipe.checkHwm()).toBe(false)
+    expect(pipe.out.checkHwm()).toBe(false)
     expect(await uncaught(() => vi.runOnlyPendingTimers())).toEqual(["no memory"])
     vi.runAllTimers()
     await burst()
     expect(short(connection.written)).toEqual(["1", "2"])
-    expect(pipe.checkHwm()).toBe(true)
+    expect(pipe.out.checkHwm()).toBe(true)
   })
 
   test("retries after a pause if nothing else is sent", async () => {
@@ -109,7 +110,7 @@ describe("a pipe whose encoder throws", () => {
     })
     const { sender, pipe, connection } = make()
     sender.refused = "1"
-    await uncaught(() => pipe.write(parts("1")))
+    await uncaught(() => pipe.out.write(parts("1")))
     sender.refused = undefined
     vi.runAllTimers()
     expect(connection.written).toEqual(["1"])
@@ -140,7 +141,7 @@ describe("a distribution whose encoder throws", () => {
     await burst()
     for (const { connection, pipe } of peers) {
       expect(short(connection.written)).toEqual(["1", "2", "3"])
-      expect(pipe.shared).toBe(undefined)
+      expect(pipe.out.shared).toBe(undefined)
     }
   })
 
@@ -171,7 +172,7 @@ describe("a distribution whose encoder throws", () => {
     const { pipe, connection } = add()
     sender.refused = "bad"
     expect(await uncaught(() => dist.sendToAll(parts("bad")))).toEqual(["no memory for bad"])
-    expect(pipe.shared).toBe(undefined)
+    expect(pipe.out.shared).toBe(undefined)
     dist.sendToAll(parts("good"))
     await burst()
     expect(connection.written).toEqual(["good"])
@@ -193,7 +194,7 @@ describe("a distribution whose encoder throws", () => {
     onTestFinished(() => allocate.mockRestore())
     expect(() => dist.sendToAll(parts("bad"))).toThrow("no memory")
     allocate.mockRestore()
-    expect(pipe.checkHwm()).toBe(true)
+    expect(pipe.out.checkHwm()).toBe(true)
     dist.sendToAll(parts("good"))
     await burst()
     connection.drain()
@@ -219,7 +220,7 @@ test("at the end of a burst all queues are flushed even if one throws, which is 
   const make = (name: string, throws = false): Flushable => ({
     rest: new Rest(),
     isUrgent: false,
-    threadMs: 0,
+    writeMs: 0,
     isUpToDate: () => false,
     flush: () => {
       flushed.push(name)

@@ -11,17 +11,17 @@ function waiter() {
 
 test("a pipe without messages is flushed at once", () => {
   const one = waiter()
-  new Peer(silent).pipe.whenFlushed(one)
+  new Peer(silent).pipe.out.whenFlushed(one)
   expect(one.told).toBe(1)
 })
 
 test("a waiter is called once, when all earlier messages are written", () => {
   const { pipe, connection } = new Peer(silent).attach()
   connection.room = 0
-  pipe.write(parts("a"))
+  pipe.out.write(parts("a"))
   const one = waiter()
-  pipe.whenFlushed(one)
-  pipe.write(parts("b"))
+  pipe.out.whenFlushed(one)
+  pipe.out.write(parts("b"))
   expect(one.told).toBe(0)
   connection.drain(1)
   expect(one.told).toBe(1)
@@ -31,9 +31,9 @@ test("a waiter is called once, when all earlier messages are written", () => {
 
 test("a flush does not wait for the end of the burst", () => {
   const { pipe, connection } = new Peer(silent).attach()
-  pipe.write(parts("a"))
+  pipe.out.write(parts("a"))
   const one = waiter()
-  pipe.whenFlushed(one)
+  pipe.out.whenFlushed(one)
   expect(connection.take()).toEqual(["a"])
   expect(one.told).toBe(1)
 })
@@ -43,9 +43,9 @@ test("a flush waits until the next connection has written what the last one did 
   const flushes: (() => void)[] = []
   connection.flush = (done) => flushes.push(done)
   pipe.attach(connection)
-  pipe.write(parts("a"))
+  pipe.out.write(parts("a"))
   const one = waiter()
-  pipe.whenFlushed(one)
+  pipe.out.whenFlushed(one)
   const [chunk] = connection.chunks
   pipe.detach(chunk ? [chunk] : [])
   for (const done of flushes) done()
@@ -61,13 +61,13 @@ test.each([
   {
     how: "keeps only the next message",
     options: { conflate: true },
-    end: (peer: Peer) => peer.pipe.write(parts("b")),
+    end: (peer: Peer) => peer.pipe.out.write(parts("b")),
   },
 ])("messages are not waited for when their pipe $how", ({ options, end }) => {
   const peer = new Peer(silent, options)
-  peer.pipe.write(parts("a"))
+  peer.pipe.out.write(parts("a"))
   const one = waiter()
-  peer.pipe.whenFlushed(one)
+  peer.pipe.out.whenFlushed(one)
   expect(one.told).toBe(0)
   end(peer)
   expect(one.told).toBe(1)
@@ -75,12 +75,12 @@ test.each([
 
 test("cancelled waiters are not called, and removed with the next", () => {
   const { pipe, connection } = new Peer(silent)
-  pipe.write(parts("a"))
+  pipe.out.write(parts("a"))
   const one = waiter()
-  pipe.whenFlushed(one)
+  pipe.out.whenFlushed(one)
   one.isOver = true
   const next = waiter()
-  pipe.whenFlushed(next)
+  pipe.out.whenFlushed(next)
   pipe.attach(connection)
   expect([one.told, next.told]).toEqual([0, 1])
 })
@@ -88,8 +88,8 @@ test("cancelled waiters are not called, and removed with the next", () => {
 test("when the process ends, all queued messages are written even without room", () => {
   const { pipe, connection } = new Peer(silent).attach()
   connection.room = 0
-  pipe.write(parts("a"))
-  pipe.write(parts("b"))
-  pipe.writeOut()
+  pipe.out.write(parts("a"))
+  pipe.out.write(parts("b"))
+  pipe.out.writeOut()
   expect(connection.take()).toEqual(["a", "b"])
 })

@@ -77,7 +77,7 @@ describe("with a clock of the test's", () => {
   class Queue implements Flushable {
     readonly rest = new Rest()
     isUrgent = false
-    threadMs = 0
+    writeMs = 0
     readonly flushes: number[] = []
     #isWaiting = false
     #flushed: (() => void) | undefined
@@ -236,7 +236,7 @@ describe("with a clock of the test's", () => {
 
   test("another thread's work for a flush counts", async () => {
     const queue = await rested(0.5)
-    queue.threadMs = 0.5
+    queue.writeMs = 0.5
     for (let i = 0; i < 2; i++) {
       nowMs += 2
       queue.send()
@@ -299,7 +299,7 @@ describe("with a clock of the test's", () => {
     const peers = [pub.peer(), pub.peer()]
     for (const { connection, pipe } of peers) {
       connection.sharing = new FakeSharing()
-      connection.sharing.threadMs = 0.25
+      connection.sharing.writeMs = 0.25
       pipe.command("SUBSCRIBE", Buffer.alloc(0))
     }
     const publish = async () => {

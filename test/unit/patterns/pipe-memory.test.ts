@@ -57,7 +57,7 @@ class SlabSender implements MessageEncoder {
 test("messages of 5 KB need no new memory for their batches", () => {
   const { pipe } = new Peer(silent)
   const send = () => {
-    pipe.write([Buffer.alloc(5000)])
+    pipe.out.write([Buffer.alloc(5000)])
     flushAll()
   }
   send()
@@ -71,7 +71,7 @@ test("batches of closed pipes are not kept", async () => {
   const message = [Buffer.alloc(1000)]
   const before = await strictlyHeldBytes()
   const peers = Array.from({ length: 1000 }, () => new Peer(silent))
-  for (const { pipe } of peers) for (let i = 0; i < 60; i++) pipe.write(message)
+  for (const { pipe } of peers) for (let i = 0; i < 60; i++) pipe.out.write(message)
   expect((await strictlyHeldBytes()) - before).toBeGreaterThan(55 * MIB)
   for (const { pipe } of peers) pipe.close()
   peers.length = 0
@@ -93,8 +93,8 @@ test("a peer that matches one message in ten and does not read uses little more 
   lazy.connection.write = (chunk) => held.push(chunk)
   const fill = (byte: number) => [Buffer.alloc(33_000, byte)]
   for (let i = 0; i < 5000; i++) {
-    reading.pipe.write(fill(i))
-    if (i % 10 === 0) lazy.pipe.write(fill(i))
+    reading.pipe.out.write(fill(i))
+    if (i % 10 === 0) lazy.pipe.out.write(fill(i))
     reading.pipe.drained()
   }
   lazy.connection.drain()
@@ -119,11 +119,11 @@ test.each([
 ])("at exit, messages whose memory has gone are left out (thread: $thread)", ({ encoder }) => {
   const pipe = new Pipe(silent, encoder, noMarks)
   const [kept, lost, last] = [Buffer.alloc(70_000, 1), Buffer.alloc(70_000, 2), Buffer.from("last")]
-  for (const part of [kept, lost, last]) pipe.write([part])
+  for (const part of [kept, lost, last]) pipe.out.write([part])
   structuredClone(lost.buffer, { transfer: [lost.buffer] })
-  expect(Buffer.concat(pipe.takeFrames()).equals(Buffer.concat([frames(kept), frames(last)]))).toBe(
-    true,
-  )
+  expect(
+    Buffer.concat(pipe.out.takeFrames()).equals(Buffer.concat([frames(kept), frames(last)])),
+  ).toBe(true)
 })
 
 test.each([
@@ -136,9 +136,9 @@ test.each([
   connection.room = 0
   pipe.attach(connection)
   const [kept, lost, last] = ["1", "2", "3"].map((text) => Buffer.alloc(70_000, text))
-  for (const part of [kept, lost, last]) pipe.write([part as Buffer])
+  for (const part of [kept, lost, last]) pipe.out.write([part as Buffer])
   const { buffer } = lost as Buffer
   structuredClone(buffer, { transfer: [buffer as ArrayBuffer] })
-  pipe.writeOut()
+  pipe.out.writeOut()
   expect(connection.written.map((text) => text.at(-1))).toEqual(["1", "3"])
 })

@@ -53,24 +53,24 @@ const count = (attempt: () => boolean): number => {
 describe("the high-water mark for sending", () => {
   test.each([1, 2, 3, 10, 999])("of %i allows that many queued messages, complete ones", (mark) => {
     const { pipe } = make({ sendHighWaterMark: mark })
-    expect(count(() => pipe.write(parts("a|b|c")))).toBe(mark)
-    expect(pipe.checkWrite()).toBe(false)
+    expect(count(() => pipe.out.write(parts("a|b|c")))).toBe(mark)
+    expect(pipe.out.checkWrite()).toBe(false)
   })
 
   test("of 0 is no limit", () => {
     const { pipe } = make()
-    expect(count(() => pipe.write(parts("a")))).toBe(1000)
+    expect(count(() => pipe.out.write(parts("a")))).toBe(1000)
   })
 
   test("allows more in steps of half the mark, like libzmq", () => {
     const { pipe, connection, peer, told } = make({ sendHighWaterMark: 4 })
-    expect(count(() => pipe.write(large("a")))).toBe(4)
+    expect(count(() => pipe.out.write(large("a")))).toBe(4)
     connection.room = 1
     peer.attach()
     expect(told).toEqual([])
     connection.drain(1)
     expect(told).toEqual(["writable"])
-    expect(count(() => pipe.write(large("b")))).toBe(2)
+    expect(count(() => pipe.out.write(large("b")))).toBe(2)
     connection.drain(1)
     expect(told).toEqual(["writable"])
     connection.drain(1)
@@ -81,7 +81,7 @@ describe("the high-water mark for sending", () => {
     const { pipe, connection, peer, told } = make({ sendHighWaterMark: 4 })
     peer.attach()
     connection.room = 0
-    expect(count(() => pipe.write(parts("a")))).toBe(4)
+    expect(count(() => pipe.out.write(parts("a")))).toBe(4)
     connection.room = 10
     await burst()
     expect(connection.written).toHaveLength(4)
@@ -92,11 +92,11 @@ describe("the high-water mark for sending", () => {
     const { pipe, connection, peer, told, sender } = make({ sendHighWaterMark: 4 })
     peer.attach()
     connection.room = 0
-    expect(count(() => pipe.write(parts("a")))).toBe(4)
+    expect(count(() => pipe.out.write(parts("a")))).toBe(4)
     await burst()
     expect(told).toEqual([])
     connection.room = 10
-    pipe.writeChunk(sender.encode(new Uint8Array(), parts("b")), false)
+    pipe.out.writeChunk(sender.encode(new Uint8Array(), parts("b")), false)
     expect(told).toEqual([]) // the writer is iterating its pipes
     await burst()
     expect(connection.written).toHaveLength(5)
@@ -106,9 +106,9 @@ describe("the high-water mark for sending", () => {
   test("reports room to a sender that asked but wrote nothing", async () => {
     const { pipe, connection, peer, told } = make({ sendHighWaterMark: 2 })
     peer.attach()
-    for (const text of ["a", "b"]) pipe.write(parts(text))
+    for (const text of ["a", "b"]) pipe.out.write(parts(text))
     connection.room = 0
-    expect(pipe.hasRoom()).toBe(false)
+    expect(pipe.out.hasRoom()).toBe(false)
     expect(told).toEqual([])
     connection.drain()
     expect(told).toEqual(["writable"])
@@ -130,7 +130,7 @@ describe("the high-water mark for sending", () => {
           for (const action of actions) {
             if (action === "write") {
               const full = written - known >= mark
-              expect(pipe.write(large(`${written}`))).toBe(!full)
+              expect(pipe.out.write(large(`${written}`))).toBe(!full)
               if (!full) written++
             } else if (left < written) {
               connection.drain(1)
@@ -147,15 +147,16 @@ describe("the high-water mark for sending", () => {
   test("does not count messages that only wait for the end of the burst", () => {
     const { pipe, connection, peer } = make({ sendHighWaterMark: 2 })
     peer.attach()
-    expect(count(() => pipe.write(parts("a")))).toBe(1000)
+    expect(count(() => pipe.out.write(parts("a")))).toBe(1000)
     expect(connection.written.length).toBeGreaterThan(900)
   })
 
   test("counts commands as well, but refuses none", () => {
     const { pipe, connection, peer } = make({ sendHighWaterMark: 2 })
-    pipe.write(parts("a"))
-    for (const topic of ["b", "c", "d"]) pipe.writeCommand("SUBSCRIBE", Buffer.from(topic), true)
-    expect(pipe.write(parts("refused"))).toBe(false)
+    pipe.out.write(parts("a"))
+    for (const topic of ["b", "c", "d"])
+      pipe.out.writeCommand("SUBSCRIBE", Buffer.from(topic), true)
+    expect(pipe.out.write(parts("refused"))).toBe(false)
     peer.attach()
     expect(connection.written).toEqual(["a", "SUBSCRIBE b", "SUBSCRIBE c", "SUBSCRIBE d"])
   })
@@ -167,9 +168,10 @@ describe("commands beyond 1,000", () => {
     const made = make({ sendHighWaterMark: 10 })
     made.peer.attach()
     made.connection.room = 0
-    for (let i = 0; i < 1000; i++) made.pipe.writeCommand("SUBSCRIBE", Buffer.from(`${i}`), true)
+    for (let i = 0; i < 1000; i++)
+      made.pipe.out.writeCommand("SUBSCRIBE", Buffer.from(`${i}`), true)
     const change = (name: "SUBSCRIBE" | "CANCEL", topic: string, isChange = true) =>
-      made.pipe.writeCommand(name, Buffer.from(topic), isChange)
+      made.pipe.out.writeCommand(name, Buffer.from(topic), isChange)
     /** Makes room. Returns what is written after the first 1,000. */
     const drain = () => {
       made.connection.drain()
@@ -207,7 +209,7 @@ describe("commands beyond 1,000", () => {
     const { connection, pipe, change } = full()
     change("SUBSCRIBE", "a")
     const flushed = vi.fn()
-    pipe.whenFlushed({ isOver: false, flushed })
+    pipe.out.whenFlushed({ isOver: false, flushed })
     connection.drain(1000)
     expect(flushed).not.toHaveBeenCalled()
     connection.drain()
@@ -225,7 +227,7 @@ describe("commands beyond 1,000", () => {
   test("are written as the process exits", () => {
     const { connection, pipe, change } = full()
     change("SUBSCRIBE", "a")
-    pipe.writeOut()
+    pipe.out.writeOut()
     expect(connection.written.at(-1)).toBe("SUBSCRIBE a")
   })
 
@@ -242,7 +244,7 @@ describe("queued messages", () => {
   test("are written together when the burst ends, in one write", async () => {
     const { pipe, connection, peer, sender } = make()
     peer.attach()
-    for (const text of ["a", "b|c", ""]) pipe.write(parts(text))
+    for (const text of ["a", "b|c", ""]) pipe.out.write(parts(text))
     expect(connection.written).toEqual([])
     await burst()
     expect(connection.written).toEqual(["a", "b|c", ""])
@@ -253,14 +255,14 @@ describe("queued messages", () => {
   test("are written at 64 KiB without waiting for that", () => {
     const { pipe, connection, peer } = make()
     peer.attach()
-    for (let i = 0; i < 10; i++) pipe.write([Buffer.alloc(8000, i)])
+    for (let i = 0; i < 10; i++) pipe.out.write([Buffer.alloc(8000, i)])
     expect(connection.written.length).toBe(8)
   })
 
   test("are copies: the memory may be reused", async () => {
     const { pipe, connection, peer } = make()
     const memory = [Buffer.from("small"), Buffer.alloc(9000, "l")]
-    for (const part of memory) pipe.write([part])
+    for (const part of memory) pipe.out.write([part])
     for (const part of memory) part.fill("x")
     peer.attach()
     await burst()
@@ -271,14 +273,14 @@ describe("queued messages", () => {
     const { pipe, connection, peer } = make()
     peer.attach()
     connection.room = 2
-    pipe.write(parts("a"))
-    pipe.write(large("b"))
-    pipe.writeCommand("SUBSCRIBE", Buffer.from("c"), true)
-    pipe.write(parts("d"))
+    pipe.out.write(parts("a"))
+    pipe.out.write(large("b"))
+    pipe.out.writeCommand("SUBSCRIBE", Buffer.from("c"), true)
+    pipe.out.write(parts("d"))
     await burst()
-    pipe.write(large("e"))
-    pipe.writeCommand("CANCEL", Buffer.from("f"), true)
-    pipe.write(parts("g"))
+    pipe.out.write(large("e"))
+    pipe.out.writeCommand("CANCEL", Buffer.from("f"), true)
+    pipe.out.write(parts("g"))
     await burst()
     for (let i = 0; i < 10; i++) connection.drain(1)
     expect(connection.written.map((text) => text.replaceAll(".", ""))).toEqual([
@@ -294,12 +296,12 @@ describe("queued messages", () => {
 
   test("wait for a connection, and for another when that is lost", async () => {
     const { pipe, connection, peer } = make()
-    pipe.write(parts("a"))
+    pipe.out.write(parts("a"))
     await burst()
     peer.attach()
     pipe.detach([])
-    pipe.write(parts("b"))
-    pipe.write(large("c"))
+    pipe.out.write(parts("b"))
+    pipe.out.write(large("c"))
     await burst()
     expect(connection.take()).toEqual(["a"])
     peer.attach()
@@ -310,9 +312,9 @@ describe("queued messages", () => {
     const { pipe, connection, peer } = make()
     connection.peerTakesCommands = false
     peer.attach()
-    pipe.writeCommand("SUBSCRIBE", Buffer.from("topic"), true)
-    pipe.writeCommand("CANCEL", Buffer.from("topic"), true)
-    pipe.writeCommand("JOIN", Buffer.from("group"), true)
+    pipe.out.writeCommand("SUBSCRIBE", Buffer.from("topic"), true)
+    pipe.out.writeCommand("CANCEL", Buffer.from("topic"), true)
+    pipe.out.writeCommand("JOIN", Buffer.from("group"), true)
     await burst()
     expect(connection.written).toEqual(["\x01topic", "\x00topic", "JOIN group"])
   })
@@ -393,10 +395,10 @@ describe("with conflate", () => {
       sendHighWaterMark: 1,
       receiveHighWaterMark: 1,
     })
-    for (const text of ["a", "b", "c"]) expect(pipe.write(parts(text))).toBe(true)
+    for (const text of ["a", "b", "c"]) expect(pipe.out.write(parts(text))).toBe(true)
     peer.attach()
     await burst()
-    for (const text of ["d", "e"]) pipe.write(parts(text))
+    for (const text of ["d", "e"]) pipe.out.write(parts(text))
     await burst()
     expect(connection.written).toEqual(["c", "e"])
     for (const text of ["a", "b"]) expect(peer.says(text)).toBe(true)
@@ -406,12 +408,12 @@ describe("with conflate", () => {
 
 test("hiccup() drops queued messages, asks for those to send again, and makes room", async () => {
   const { pipe, connection, peer, told } = make({ sendHighWaterMark: 2 })
-  pipe.write(parts("lost"))
-  pipe.write(large("lost"))
-  expect(pipe.checkWrite()).toBe(false)
+  pipe.out.write(parts("lost"))
+  pipe.out.write(large("lost"))
+  expect(pipe.out.checkWrite()).toBe(false)
   pipe.hiccup()
   expect(told).toEqual(["hiccuped", "writable"])
-  pipe.write(parts("new"))
+  pipe.out.write(parts("new"))
   peer.attach()
   await burst()
   expect(connection.written).toEqual(["new"])
@@ -422,9 +424,9 @@ describe("a pipe that is closed", () => {
     const { pipe, connection, peer, told } = make()
     peer.attach()
     for (const text of ["a", "b"]) peer.says(text)
-    pipe.write(parts("lost"))
+    pipe.out.write(parts("lost"))
     pipe.close()
-    expect(pipe.write(parts("refused"))).toBe(false)
+    expect(pipe.out.write(parts("refused"))).toBe(false)
     expect([pipe.read(), pipe.read()].map(String)).toEqual(["a", "b"])
     await burst()
     await burst()
@@ -448,12 +450,12 @@ describe("a pipe that is finished", () => {
     peer.attach()
     peer.says("never read")
     connection.room = 1
-    for (const text of ["a", "b"]) pipe.write(large(text))
-    pipe.write(parts("c"))
+    for (const text of ["a", "b"]) pipe.out.write(large(text))
+    pipe.out.write(parts("c"))
     pipe.finish(() => told.push("finished"), false)
     expect(told).toEqual(["terminated"])
     expect(pipe.read()).toBe(undefined)
-    expect(pipe.write(parts("refused"))).toBe(false)
+    expect(pipe.out.write(parts("refused"))).toBe(false)
     connection.drain(1)
     expect(told).toEqual(["terminated"])
     connection.drain(1)
@@ -477,7 +479,7 @@ describe("a pipe that is finished", () => {
 
   test("waits for a future connection", () => {
     const { pipe, connection, peer, told } = make()
-    pipe.write(parts("a"))
+    pipe.out.write(parts("a"))
     pipe.finish(() => told.push("finished"), false)
     expect(told).toEqual(["terminated"])
     peer.attach()
@@ -489,8 +491,8 @@ describe("a pipe that is finished", () => {
     const [idle, busy] = [make(), make()]
     idle.pipe.finish(() => idle.told.push("finished"), false)
     expect(idle.told).toEqual(["terminated", "finished"])
-    busy.pipe.write(large("a"))
-    busy.pipe.write(parts("b"))
+    busy.pipe.out.write(large("a"))
+    busy.pipe.out.write(parts("b"))
     busy.pipe.finish(() => busy.told.push("finished"), false)
     busy.pipe.dropWaiting()
     busy.pipe.dropWaiting()
@@ -504,8 +506,8 @@ test("an abandoned pipe still sends queued messages", async () => {
   const { pipe, connection, peer, told } = make({ sendHighWaterMark: 3 })
   peer.attach()
   connection.room = 1
-  for (const text of ["a", "b"]) pipe.write(large(text))
-  pipe.write(parts("c"))
+  for (const text of ["a", "b"]) pipe.out.write(large(text))
+  pipe.out.write(parts("c"))
   pipe.abandon()
   await burst()
   connection.drain()
@@ -520,7 +522,7 @@ test("an abandoned pipe accepts and delivers nothing, and stops its peer", () =>
   pipe.abandon()
   expect(peer.says("b")).toBe(false)
   expect(pipe.read()).toBe(undefined)
-  expect(pipe.write(parts("c"))).toBe(false)
+  expect(pipe.out.write(parts("c"))).toBe(false)
   expect(told).toEqual([])
 })
 
@@ -532,7 +534,7 @@ describe("a pipe that is finished", () => {
     connection.sharing = sharing
     sharing.hasPendingWrites = true
     let finished = 0
-    pipe.write(parts("a"))
+    pipe.out.write(parts("a"))
     pipe.finish(() => finished++, false)
     expect(connection.written).toEqual(["a"])
     connection.drain()
@@ -549,7 +551,7 @@ describe("a pipe that is finished", () => {
     peer.says("a")
     connection.room = 0
     let finished = 0
-    pipe.write(parts("b"))
+    pipe.out.write(parts("b"))
     pipe.finish(() => finished++, true)
     pipe.abandon()
     expect(finished).toBe(0)
@@ -587,7 +589,7 @@ test("a pipe that is finished lets another connection read, however much waits t
   const { pipe, connection, peer } = make({ receiveHighWaterMark: 1 })
   peer.attach()
   expect(peer.says("a")).toBe(false)
-  pipe.write(parts("b"))
+  pipe.out.write(parts("b"))
   pipe.finish(() => {}, true)
   pipe.detach([])
   peer.attach()
@@ -616,7 +618,7 @@ describe("unwritten chunks are released", () => {
     },
   ])("when $how", ({ end }) => {
     const { pipe } = make()
-    for (const text of ["a", "b"]) pipe.write(large(text))
+    for (const text of ["a", "b"]) pipe.out.write(large(text))
     const release = released()
     end(pipe)
     expect(release).toHaveBeenCalledTimes(2)
@@ -626,7 +628,7 @@ describe("unwritten chunks are released", () => {
     const { pipe, sender } = make()
     pipe.close()
     const release = released()
-    pipe.writeChunk(sender.encode(new Uint8Array(), parts("a")), false)
+    pipe.out.writeChunk(sender.encode(new Uint8Array(), parts("a")), false)
     expect(release).toHaveBeenCalledTimes(1)
     pipe.detach([sender.encode(new Uint8Array(), parts("b"))])
     expect(release).toHaveBeenCalledTimes(2)
@@ -639,10 +641,10 @@ test.each([
 ])("with conflate, the next connection writes $what", ({ later, written }) => {
   const { pipe, connection, peer } = make({ conflate: true })
   peer.attach()
-  pipe.write(parts("a"))
+  pipe.out.write(parts("a"))
   pipe.drained()
   connection.room = 0
-  for (const text of later) pipe.write(parts(text))
+  for (const text of later) pipe.out.write(parts(text))
   pipe.detach(connection.chunks)
   const next = new FakeConnection()
   pipe.attach(next)
@@ -653,7 +655,7 @@ test("conflate is fixed when a pipe is created", () => {
   const { pipe, connection, peer } = make({ conflate: true })
   peer.attach()
   pipe.options = { sendHighWaterMark: 5, receiveHighWaterMark: 5, conflate: false }
-  for (const text of ["a", "b", "c"]) pipe.write(parts(text))
+  for (const text of ["a", "b", "c"]) pipe.out.write(parts(text))
   pipe.drained()
   expect(connection.written).toEqual(["c"])
 })
@@ -671,9 +673,9 @@ test("a batch has the effort that was chosen when it was opened, whatever is enc
   connection.encoding = encoding
   // Of 10,000 bytes, of which the effort decides whether the batch takes a copy.
   const long = "c".repeat(10_000)
-  pipe.write(parts("a"))
+  pipe.out.write(parts("a"))
   encoding.nextEffort() // for messages to several peers
-  for (const text of ["b", long]) pipe.write(parts(text))
+  for (const text of ["b", long]) pipe.out.write(parts(text))
   expect(chosen).toBe(2)
   await burst()
   expect(encoded).toEqual([1])

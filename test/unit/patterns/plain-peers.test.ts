@@ -83,10 +83,10 @@ describe.each(OPTIONS)("%s", (_, options) => {
     async (announced) => {
       const sender = senderWith(options)
       const pipe = new Pipe(silent, sender, noMarks)
-      for (let i = 0; i < 300; i++) pipe.write(message(i))
+      for (let i = 0; i < 300; i++) pipe.out.write(message(i))
       const peer = attach(pipe, new Peer(sender, announced))
       await burst()
-      for (let i = 300; i < 400; i++) pipe.write(message(i))
+      for (let i = 300; i < 400; i++) pipe.out.write(message(i))
       await burst()
       expect(peer.got).toEqual(texts(400))
     },
@@ -104,7 +104,7 @@ describe.each(OPTIONS)("%s", (_, options) => {
       const got: string[] = []
       let sent = 0
       const write = (count: number) => {
-        for (let i = 0; i < count; i++) pipe.write(message(sent++))
+        for (let i = 0; i < count; i++) pipe.out.write(message(sent++))
       }
       for (const announced of [first, second, first, second]) {
         const peer = attach(pipe, new Peer(sender, announced))
@@ -163,7 +163,7 @@ describe.each([
     attach(pipe, new Peer(sender, first)).room = 0
     let sent = 0
     const writeUntil = (count: number) => {
-      while (sent < count) pipe.write(message(sent++))
+      while (sent < count) pipe.out.write(message(sent++))
     }
     writeUntil(60)
     pipe.detach([])
@@ -178,7 +178,7 @@ describe.each([
     (_, options) => {
       const { pipe, peer, writeUntil } = reconnected(options)
       writeUntil(120)
-      pipe.writeOut()
+      pipe.out.writeOut()
       expect(peer.got).toEqual(texts(120))
     },
   )
@@ -200,7 +200,7 @@ test("a plain peer of ZMTP 3.0 receives subscriptions as messages", async () => 
   const peer = new Peer(sender, undefined)
   peer.peerTakesCommands = false
   pipe.attach(peer)
-  pipe.writeCommand("SUBSCRIBE", Buffer.from("topic"), true)
+  pipe.out.writeCommand("SUBSCRIBE", Buffer.from("topic"), true)
   await burst()
   expect(peer.got).toEqual(["\x01topic"])
 })
@@ -208,7 +208,7 @@ test("a plain peer of ZMTP 3.0 receives subscriptions as messages", async () => 
 test("written bytes are counted unencoded", () => {
   const sender = senderWith({ minCompressSize: 0 })
   const parts = [Buffer.alloc(1000), Buffer.alloc(0), Buffer.alloc(300)]
-  const chunk = sender.encode(new Uint8Array(), parts, undefined, "frames")
+  const chunk = sender.encode(new Uint8Array(), parts, { packing: "frames" })
   const { messages, plainBytes, wireBytes, packing } = chunk
   expect({ messages, plainBytes, wireBytes, packing }).toEqual({
     messages: 1,

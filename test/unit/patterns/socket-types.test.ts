@@ -552,7 +552,7 @@ describe("PUB and XPUB", () => {
     const xpub = new Bench(XPub)
     const [ended, other] = [xpub.peer(), xpub.peer()]
     ended.connection.room = 0
-    ended.pipe.write(parts("welcome"))
+    ended.pipe.out.write(parts("welcome"))
     ended.pipe.finish(() => {}, true)
     expect(ended.pipe.command("SUBSCRIBE", topic("a"))).toBe(true)
     expect(xpub.receiveAll()).toEqual([])

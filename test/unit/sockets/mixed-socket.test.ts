@@ -62,9 +62,9 @@ describe("a PUSH", () => {
     const events = { readable: () => {}, writable: () => {} }
     const mixed = new MixedSocket(bench.type, bench.options, native, events)
     for (let i = 0; i < 12; i++) {
-      const before = pipes.map(({ pipe }) => pipe.waiting.messages)
+      const before = pipes.map(({ pipe }) => pipe.out.waiting.messages)
       mixed.send(parts("text"), {})
-      const at = pipes.findIndex(({ pipe }, i) => pipe.waiting.messages > before[i]!)
+      const at = pipes.findIndex(({ pipe }, i) => pipe.out.waiting.messages > before[i]!)
       if (at >= 0) sent += at
     }
     return sent

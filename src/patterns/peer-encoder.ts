@@ -1,0 +1,103 @@
+import type { Chunk } from "../codec/chunk.js"
+import type { Packing } from "../codec/packing.js"
+import { encodeMeasured, repackMeasured, type WholePlain } from "../transport/encode-measured.js"
+import type { Command, Encoding, MessageEncoder, PeerConnection } from "../transport/transport.js"
+import type { Message } from "./message.js"
+import { subscriptionMessage } from "./subscription-changes.js"
+
+export const NO_FRAMES: Uint8Array = new Uint8Array(0)
+
+/** The members of a connection that say how its peer is sent messages. */
+export type EncodedConnection = Pick<PeerConnection, "packing" | "encoding">
+
+/**
+ * The encoder of a pipe's messages: makes chunks for its current peer, or for one like the latest, at the
+ * effort that the connection chooses. It knows no format; that is the `MessageEncoder` of the endpoint.
+ */
+export class PeerEncoder {
+  /** The encoder of the endpoint, for any of its peers. */
+  readonly common: MessageEncoder
+  #connection: EncodedConnection | undefined
+  #latestPacking: Packing
+  /** The effort that was chosen when the open batch was opened. */
+  #effort: number | undefined
+
+  constructor(common: MessageEncoder) {
+    this.common = common
+    this.#latestPacking = common.packing
+  }
+
+  set connection(connection: EncodedConnection | undefined) {
+    this.#latestPacking = this.packing
+    this.#connection = connection
+    this.#effort = undefined
+  }
+
+  /** The packing for the current peer, or the latest one. */
+  get packing(): Packing {
+    return this.#connection?.packing ?? this.#latestPacking
+  }
+
+  /** The encoder for the current peer, which may have a dictionary of its own. */
+  get current(): MessageEncoder {
+    return this.encoding?.sender ?? this.common
+  }
+
+  get encoding(): Encoding | undefined {
+    return this.#connection?.encoding
+  }
+
+  /**
+   * Returns the size below which the next encoding leaves parts plain. Chooses its effort unless there is
+   * a batch, which has one.
+   */
+  plainBelow(): number {
+    this.#effort ??= this.encoding?.nextEffort()
+    return this.current.plainBelow(this.#connection && this.packing, this.#effort)
+  }
+
+  /** Gives up the effort of the open batch, which has gone. */
+  endBatch(): void {
+    this.#effort = undefined
+  }
+
+  /**
+   * Encodes the messages of `plain`, those of `frames`, and `message`, and trains dictionaries on them.
+   *
+   * @throws Error of the encoder. The effort of the batch stays then.
+   */
+  encode(frames: Uint8Array, message: Message | undefined, plain: WholePlain | undefined): Chunk {
+    const { encoding, packing } = this
+    const effort = this.#effort ?? encoding?.nextEffort()
+    const options = { plain, packing, effort }
+    const chunk = encodeMeasured(this.current, encoding, frames, message, options)
+    // Messages in wire form cannot be sampled.
+    if (encoding?.trains && (frames.length > 0 || message))
+      encoding.sampled([encoding], frames, message)
+    return chunk
+  }
+
+  /** Encodes a subscription as a message, for a peer that speaks ZMTP 3.0. */
+  encodeSubscription(command: Command): Chunk {
+    const packing = this.packing === "arenas" ? "parts" : this.packing
+    return this.common.encode(NO_FRAMES, [subscriptionMessage(command)], { packing })
+  }
+
+  /**
+   * Returns whether a chunk must be encoded again: it was packed for another kind of peer, or with
+   * the dictionary of another connection, or is in memory that the connection does not see.
+   */
+  mustRepack(chunk: Chunk): boolean {
+    const { dictionary } = chunk
+    const { current } = this
+    const isForeign = dictionary !== undefined && dictionary !== current.dictionaryFrame
+    return isForeign || !chunk.fits(this.packing) || !current.accepts(chunk)
+  }
+
+  /** Encodes a chunk again, and releases it. @throws Error of the encoder: the chunk is unchanged then. */
+  repack(chunk: Chunk): Chunk {
+    const effort = this.encoding?.nextEffort()
+    const measures = chunk.packing === "frames" ? this.encoding : undefined
+    return repackMeasured(this.current, measures, chunk, this.packing, effort)
+  }
+}
