@@ -5,61 +5,59 @@ import { checkBudget, checkLz4Options, type Lz4Options, type Settings } from "..
 import { underCurve } from "../curve/compression.js"
 import { isLz4 } from "../transport/address.js"
 import type { ZmqError } from "../transport/zmq-error.js"
-import { parse, wholeNumber } from "./args.js"
 import { BridgeLog, flag, Report } from "./bridge-report.js"
+import { type Command, command, parse, type Values, wholeNumber } from "./command.js"
 import { describeCurve, isKey, looksLikeKey, readCurve, type Side } from "./curve-keys.js"
 import { readDictionary } from "./dictionary.js"
 import { errorText, InputError, UsageError } from "./errors.js"
 import { firstSignal } from "./signals.js"
 
-export const usage = `usage: zeromq-lz4 bridge --from URL --to URL [options]
+const OPTIONS = {
+  "--from URL": "where to listen; HOST and PORT may be *",
+  "--to URL": "where to connect to",
+  "--max-message-size BYTES":
+    "maximum plaintext of one message received over lz4+tcp://; default 134217728 (128 MiB); -1: no limit",
+  "--max-plain-message-size BYTES": "the same for messages received over tcp:// or ipc://",
+  "--max-parts N": "maximum number of parts of a message, either way; default 65536",
+  "--max-connections N":
+    "maximum number of open connections; default 1000. For another one, the oldest is closed whose handshake is not over",
+  "--dictionary FILE": "a dictionary to compress with: zeromq-lz4 train makes one",
+  "--auto-dictionary[=shared]":
+    "trains a dictionary for each connection on the first messages that it is sent; shared: one for all, so each peer can read pieces of messages to the others",
+  "--min-compress-size BYTES": "shorter parts go plain; default 512, 128 with a dictionary",
+  "--acceleration N": "1 to 65537: higher is faster and compresses less; default 1",
+  "--level N":
+    "0: LZ4 (default); 3 to 12: LZ4HC, slower, compresses more; adaptive: chosen for each connection; none: nothing is compressed",
+  "--arenas": "sends small messages together; only for peers that read revision 2",
+  "--revision N": "the format revision that is accepted, 1 or 2; default 2",
+  "--from-curve-server, --to-curve-server":
+    "CURVE, ZeroMQ's encryption, with the bridge as the server for peers at --from or at --to: it needs a secret key",
+  "--from-server-key KEY, --to-server-key KEY":
+    "CURVE with the bridge as the client: KEY is the public key of the server there, or a file with it. Without a secret key of its own, the bridge makes a pair each time it starts",
+  "--from-secret-key FILE, --to-secret-key FILE":
+    "a file with the bridge's secret key, as zeromq-lz4 keygen makes it; or set CURVE_SECRET_KEY, CURVE_FROM_SECRET_KEY or CURVE_TO_SECRET_KEY in the environment",
+  "--from-client-keys FILE, --to-client-keys FILE":
+    "with the bridge as the server, a file with the public keys of the clients that it accepts, one on each line; otherwise it accepts every client that knows the bridge's public key",
+  "--stats[=SECONDS]": "prints a line of statistics every SECONDS; default 5",
+  "--metrics HOST:PORT":
+    "serves metrics for Prometheus over HTTP at /metrics, and whether the bridge works at /health; HOST and PORT may be *",
+  "--json": "prints each line as a JSON object: see docs/bridge.md",
+} as const
 
-Lets any ZeroMQ program speak lz4+tcp://. Listens at --from, and connects to --to for each peer
+type BridgeValues = Values<typeof OPTIONS>
+
+/** A key may begin with a dash. */
+const isValue = (arg: string, option: string): boolean =>
+  /^--(from|to)-server-key$/.test(option) && isKey(arg)
+
+export const bridge: Command = command({
+  synopsis: "bridge --from URL --to URL [options]",
+  summary: "let any ZeroMQ program speak lz4+tcp://",
+  about: `Lets any ZeroMQ program speak lz4+tcp://. Listens at --from, and connects to --to for each peer
 that connects. One of the two is lz4+tcp://HOST:PORT, the other tcp://HOST:PORT or
-ipc://PATH.
-
-      --from URL                where to listen; HOST and PORT may be *
-      --to URL                  where to connect to
-      --max-message-size BYTES  maximum plaintext of one message received over lz4+tcp://; default
-                                134217728 (128 MiB); -1: no limit
-      --max-plain-message-size BYTES
-                                the same for messages received over tcp:// or ipc://
-      --max-parts N             maximum number of parts of a message, either way; default 65536
-      --max-connections N       maximum number of open connections; default 1000. For another one,
-                                the oldest is closed whose handshake is not over
-      --dictionary FILE         a dictionary to compress with: zeromq-lz4 train makes one
-      --auto-dictionary[=shared]
-                                trains a dictionary for each connection on the first messages that
-                                it is sent; shared: one for all, so each peer can read pieces of
-                                messages to the others
-      --min-compress-size BYTES shorter parts go plain; default 512, 128 with a dictionary
-      --acceleration N          1 to 65537: higher is faster and compresses less; default 1
-      --level N                 0: LZ4 (default); 3 to 12: LZ4HC, slower, compresses more;
-                                adaptive: chosen for each connection; none: nothing is compressed
-      --arenas                  sends small messages together; only for peers that read revision 2
-      --revision N              the format revision that is accepted, 1 or 2; default 2
-      --from-curve-server, --to-curve-server
-                                CURVE, ZeroMQ's encryption, with the bridge as the server for peers
-                                at --from or at --to: it needs a secret key
-      --from-server-key KEY, --to-server-key KEY
-                                CURVE with the bridge as the client: KEY is the public key of the
-                                server there, or a file with it. Without a secret key of its own,
-                                the bridge makes a pair each time it starts
-      --from-secret-key FILE, --to-secret-key FILE
-                                a file with the bridge's secret key, as zeromq-lz4 keygen makes it;
-                                or set CURVE_SECRET_KEY, CURVE_FROM_SECRET_KEY or
-                                CURVE_TO_SECRET_KEY in the environment
-      --from-client-keys FILE, --to-client-keys FILE
-                                with the bridge as the server, a file with the public keys of the
-                                clients that it accepts, one on each line; otherwise it accepts every
-                                client that knows the bridge's public key
-      --stats[=SECONDS]         prints a line of statistics every SECONDS; default 5
-      --metrics HOST:PORT       serves metrics for Prometheus over HTTP at /metrics, and whether the
-                                bridge works at /health; HOST and PORT may be *
-      --json                    prints each line as a JSON object: see docs/bridge.md
-  -h, --help                    this text
-
-Each line begins with the time (UTC). "sent" is the traffic sent over lz4+tcp://. If its output is
+ipc://PATH.`,
+  options: OPTIONS,
+  notes: `Each line begins with the time (UTC). "sent" is the traffic sent over lz4+tcp://. If its output is
 closed, the bridge continues silently. As a service, start it with node, not with npx, which does
 not pass SIGTERM on: see docs/bridge.md.
 
@@ -71,7 +69,10 @@ With CURVE over lz4+tcp://, nothing is compressed unless --level, --acceleration
 --auto-dictionary is given, because lengths tell observers about content: see docs/curve.md.
 
 A side that exceeds a limit loses its connection, and a line says which limit. A message may be held
-in memory as a whole, so on a small machine lower both sizes and --max-connections.`
+in memory as a whole, so on a small machine lower both sizes and --max-connections.`,
+  isValue,
+  run: async (values, positionals) => runBridge(await argumentsOf(values, positionals)),
+})
 
 const MESSAGE_MAX_BYTES = 128 * 1024 * 1024
 const CONNECTIONS_MAX = 1000
@@ -79,17 +80,12 @@ const CONNECTIONS_MAX = 1000
 const COUNT_MAX = 2 ** 31 - 1
 
 const STATS_SECONDS = "5"
-/** What options with an optional value, which parseArgs does not have, mean without one. */
-const WITHOUT_VALUE: Record<string, string | undefined> = {
-  "--stats": `--stats=${STATS_SECONDS}`,
-  "--auto-dictionary": "--auto-dictionary=",
-}
 const STATS_SECONDS_MAX = 86_400
 /** Milliseconds that connections have to end. */
 const DRAIN_MS = 5000
 
-export async function bridge(args: string[]): Promise<void> {
-  const { spec, isLevelChosen, statsSeconds, metrics, json } = await readArgs(args)
+async function runBridge(given: BridgeArguments): Promise<void> {
+  const { spec, isLevelChosen, statsSeconds, metrics, json } = given
   const log = new BridgeLog(json)
   const report = new Report(spec, log)
   const bridge = orUsageError(() => new Bridge(spec, report))
@@ -150,53 +146,16 @@ export interface BridgeArguments {
   json: boolean
 }
 
-/** Joins options with their values where parseArgs would take one for another option. */
-function joined(args: readonly string[]): string[] {
-  const all: string[] = []
-  for (let i = 0; i < args.length; i++) {
-    const arg = args[i] as string
-    // A key may begin with a dash.
-    const key = /^--(from|to)-server-key$/.test(arg) ? args[i + 1] : undefined
-    if (key?.startsWith("-") && isKey(key)) {
-      all.push(`${arg}=${key}`)
-      i++
-    } else all.push(WITHOUT_VALUE[arg] ?? arg)
-  }
-  return all
+/** Reads the arguments, and the files that they name. */
+export function readArgs(args: readonly string[]): Promise<BridgeArguments> {
+  const { values, positionals } = parse({ options: OPTIONS, isValue }, args)
+  return argumentsOf(values, positionals)
 }
 
-/** Reads the arguments, and the files that they name. */
-export async function readArgs(args: string[]): Promise<BridgeArguments> {
-  const { values, positionals } = parse({
-    args: joined(args),
-    allowPositionals: true,
-    options: {
-      from: { type: "string" },
-      to: { type: "string" },
-      "max-message-size": { type: "string" },
-      "max-plain-message-size": { type: "string" },
-      "max-parts": { type: "string" },
-      "max-connections": { type: "string" },
-      dictionary: { type: "string" },
-      "auto-dictionary": { type: "string" },
-      "min-compress-size": { type: "string" },
-      acceleration: { type: "string" },
-      level: { type: "string" },
-      arenas: { type: "boolean" },
-      revision: { type: "string" },
-      "from-curve-server": { type: "boolean" },
-      "from-server-key": { type: "string" },
-      "from-secret-key": { type: "string" },
-      "from-client-keys": { type: "string" },
-      "to-curve-server": { type: "boolean" },
-      "to-server-key": { type: "string" },
-      "to-secret-key": { type: "string" },
-      "to-client-keys": { type: "string" },
-      metrics: { type: "string" },
-      stats: { type: "string" },
-      json: { type: "boolean" },
-    },
-  })
+async function argumentsOf(
+  values: BridgeValues,
+  positionals: readonly string[],
+): Promise<BridgeArguments> {
   const [extra] = positionals
   if (extra !== undefined)
     throw new UsageError(
@@ -207,11 +166,12 @@ export async function readArgs(args: string[]): Promise<BridgeArguments> {
   const { from, to } = values
   if (from === undefined) throw new UsageError("no --from URL given, to listen at")
   if (to === undefined) throw new UsageError("no --to URL given, to connect to")
-  const statsSeconds = wholeNumber("--stats", values.stats)
+  const stats = values.stats === "" ? STATS_SECONDS : values.stats
+  const statsSeconds = wholeNumber("--stats", stats)
   if (statsSeconds !== undefined && (statsSeconds < 1 || statsSeconds > STATS_SECONDS_MAX))
     throw new UsageError(`--stats must be 1 to ${STATS_SECONDS_MAX} seconds; got ${statsSeconds}`)
-  const number = (name: NumberOption) => wholeNumber(`--${name}`, values[name])
-  const limit = (name: NumberOption, defaultValue: number, min: number, max: number) => {
+  const number = (name: keyof BridgeValues) => wholeNumber(`--${name}`, values[name] as string)
+  const limit = (name: keyof BridgeValues, defaultValue: number, min: number, max: number) => {
     const value = number(name) ?? defaultValue
     if (value < min || value > max)
       throw new UsageError(`--${name} must be ${min} to ${max}; got ${value}`)
@@ -250,15 +210,6 @@ export async function readArgs(args: string[]): Promise<BridgeArguments> {
   const isLevelChosen = values.level !== undefined
   return { spec, isLevelChosen, statsSeconds, metrics: values.metrics, json: values.json ?? false }
 }
-
-type NumberOption =
-  | "max-message-size"
-  | "max-plain-message-size"
-  | "max-parts"
-  | "max-connections"
-  | "min-compress-size"
-  | "acceleration"
-  | "revision"
 
 function levelOf(value: string | undefined): Lz4Options["level"] {
   if (value === "none" || value === "adaptive") return value

@@ -12,27 +12,34 @@ import { partCount, printedParts, variousParts } from "../capture/parts.js"
 import { printableJson, utf8 } from "../capture/printable.js"
 import { contentOf } from "../capture/streams/messages.js"
 import { visible } from "../capture/visible.js"
-import { parse } from "./args.js"
-import { base64 } from "./base64.js"
+import { type Command, command } from "./command.js"
 import { readDictionary } from "./dictionary.js"
 import { InputError, UsageError } from "./errors.js"
 import { readStart } from "./input.js"
-import { count, moreText, Output, OutputClosed } from "./output.js"
+import { base64, count, moreText, Output, OutputClosed } from "./output.js"
 import { cutTo } from "./terminal-text.js"
 
-export const usage = `usage: zeromq-lz4 decode [options] HEX
-
-Decodes bytes of a connection over lz4+tcp:// or tcp://: a frame with its head, several of them, a
+export const decode: Command = command({
+  synopsis: "decode [options] HEX",
+  summary: "decode a frame, or a part of a message, given in hexadecimal",
+  about: `Decodes bytes of a connection over lz4+tcp:// or tcp://: a frame with its head, several of them, a
 greeting, or one part without the head of its frame, which begins with its sentinel. The first line
 says for which of these the bytes were taken. HEX may have spaces, colons, 0x or lines between bytes,
 or be as hexdump -C or xxd print it; "-" reads it from standard input:
-xxd FILE | zeromq-lz4 decode -
-
-      --dictionary FILE     the dictionary that the sender had shipped before
-      --json                prints a JSON object for each greeting, command and message
-  -h, --help                this text
-
-The exit code is 1 if something does not decode; the reason begins with its byte, from 0.`
+xxd FILE | zeromq-lz4 decode -`,
+  options: {
+    "--dictionary FILE": "the dictionary that the sender had shipped before",
+    "--json": "prints a JSON object for each greeting, command and message",
+  },
+  notes: `The exit code is 1 if something does not decode; the reason begins with its byte, from 0.`,
+  async run({ dictionary, json = false }, positionals) {
+    if (positionals.length === 0) throw new UsageError("no HEX given")
+    const isInput = positionals.length === 1 && positionals[0] === "-"
+    const text = isInput ? String(await readStart("-", TEXT_MAX_BYTES)) : positionals.join(" ")
+    const given = dictionary === undefined ? undefined : readDictionary(dictionary)
+    await printDecoded(bytesOf(text), given, json)
+  },
+})
 
 /** Maximum length of HEX on standard input. */
 const TEXT_MAX_BYTES = 64 << 20
@@ -57,9 +64,11 @@ interface Row {
   error?: string | undefined
 }
 
-export async function decode(args: string[]): Promise<void> {
-  const { text, dictionary, json } = await readArgs(args)
-  const bytes = bytesOf(text)
+async function printDecoded(
+  bytes: Uint8Array,
+  dictionary: Uint8Array | undefined,
+  json: boolean,
+): Promise<void> {
   const output = new Output(process.stdout, () => {})
   let failure: string | undefined
   try {
@@ -73,21 +82,6 @@ export async function decode(args: string[]): Promise<void> {
     if (!(error instanceof OutputClosed)) throw error
   }
   if (failure !== undefined) throw new InputError(failure)
-}
-
-async function readArgs(args: string[]) {
-  const { values, positionals } = parse({
-    args,
-    allowPositionals: true,
-    options: { dictionary: { type: "string" }, json: { type: "boolean" } },
-  })
-  if (positionals.length === 0) throw new UsageError("no HEX given")
-  const isInput = positionals.length === 1 && positionals[0] === "-"
-  return {
-    text: isInput ? String(await readStart("-", TEXT_MAX_BYTES)) : positionals.join(" "),
-    dictionary: values.dictionary === undefined ? undefined : readDictionary(values.dictionary),
-    json: values.json ?? false,
-  }
 }
 
 const KINDS: Readonly<Record<BytesKind, string>> = {

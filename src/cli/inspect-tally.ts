@@ -1,12 +1,6 @@
 import { KEPT_CONNECTIONS_MAX } from "../capture/decode-capture.js"
 import { timeOf } from "../capture/event-time.js"
-import type {
-  CaptureConnection,
-  CaptureError,
-  CaptureEvent,
-  CaptureMessage,
-  Time,
-} from "../capture/events.js"
+import type { CaptureConnection, CaptureEvent, CaptureMessage, Time } from "../capture/events.js"
 import { isShipment, variousParts } from "../capture/parts.js"
 import { type ConnectionSummary, connectionSummary } from "../capture/summary.js"
 import type { Traffic } from "../codec/traffic.js"
@@ -55,8 +49,6 @@ export class Tally {
   #rows = 0
   /** Number of rows that matched the filter. */
   matching = 0
-  /** The first error of the file itself. */
-  fileError: CaptureError | undefined
 
   /**
    * @param maxConnections connections to keep. Others are only counted, so that memory does not
@@ -72,7 +64,6 @@ export class Tally {
   add(event: CaptureEvent, matching: boolean, hasRow = true): void {
     if (hasRow) this.#rows++
     if (hasRow && matching) this.matching++
-    if (event.type === "error" && !event.connection) this.fileError ??= event.error
     this.#addTime(timeOf(event))
     const errors = errorsOf(event)
     const id = event.connection?.id ?? 0

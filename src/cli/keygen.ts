@@ -1,34 +1,39 @@
 import { closeSync, existsSync, fchmodSync, openSync, rmSync, writeSync } from "node:fs"
 import { printableJson } from "../capture/printable.js"
 import { formatKey } from "../curve/keys.js"
-import { parse } from "./args.js"
+import { type Command, command } from "./command.js"
 import { loadCurve, PUBLIC_KEY, SECRET_KEY } from "./curve-keys.js"
 import { fileError, InputError, UsageError } from "./errors.js"
 import { printResult } from "./output.js"
 
-export const usage = `usage: zeromq-lz4 keygen [options]
-
-Makes a pair of keys for CURVE, ZeroMQ's encryption. They are text of 40 characters (Z85), for the
+export const keygen: Command = command({
+  synopsis: "keygen [options]",
+  summary: "make a pair of keys for CURVE",
+  about: `Makes a pair of keys for CURVE, ZeroMQ's encryption. They are text of 40 characters (Z85), for the
 options of every ZeroMQ library and for zeromq-lz4 bridge. The public key is for peers. Whoever has
-the secret key can pass for its owner.
-
-  -o, --output NAME         writes the files NAME.public and NAME.secret, the second one only for
-                            its owner, and prints the public key; otherwise both are printed as
-                            variables, for a shell or for a file of the environment
-      --force               replaces these files if they exist
-      --json                prints a JSON object
-  -h, --help                this text
-
-  zeromq-lz4 keygen -o server
+the secret key can pass for its owner.`,
+  options: {
+    "-o, --output NAME":
+      "writes the files NAME.public and NAME.secret, the second one only for its owner, and prints the public key; otherwise both are printed as variables, for a shell or for a file of the environment",
+    "--force": "replaces these files if they exist",
+    "--json": "prints a JSON object",
+  },
+  notes: `  zeromq-lz4 keygen -o server
   # sets CURVE_PUBLIC_KEY and CURVE_SECRET_KEY in a shell, and for what it starts
-  set -a; eval "$(zeromq-lz4 keygen)"; set +a`
+  set -a; eval "$(zeromq-lz4 keygen)"; set +a`,
+  async run({ output, force = false, json = false }, [extra]) {
+    if (extra !== undefined) throw new UsageError(`keygen takes options only; got '${extra}'`)
+    if (output === "") throw new UsageError("-o has no NAME")
+    if (force && output === undefined) throw new UsageError("--force is for -o NAME")
+    await makeKeys(output === "-" ? undefined : output, force, json)
+  },
+})
 
 /** Permissions before the umask: of the public key for all, of the secret one for its owner. */
 const PUBLIC = 0o666
 const SECRET = 0o600
 
-export async function keygen(args: string[]): Promise<void> {
-  const { output, force, json } = readArgs(args)
+async function makeKeys(output: string | undefined, force: boolean, json: boolean): Promise<void> {
   const pair = await newPair()
   if (output === undefined) {
     // Z85 has no quotes and no backslash, so single quotes hold it in a shell and in files of variables.
@@ -55,21 +60,6 @@ async function newPair(): Promise<{ publicKey: string; secretKey: string }> {
   const { curve } = await loadCurve()
   const { publicKey, secretKey } = curve.keyPair()
   return { publicKey: formatKey(publicKey), secretKey: formatKey(secretKey) }
-}
-
-function readArgs(args: string[]) {
-  const { values } = parse({
-    args,
-    options: {
-      output: { type: "string", short: "o" },
-      force: { type: "boolean" },
-      json: { type: "boolean" },
-    },
-  })
-  const { output, force = false, json = false } = values
-  if (output === "") throw new UsageError("-o has no NAME")
-  if (force && output === undefined) throw new UsageError("--force is for -o NAME")
-  return { output: output === "-" ? undefined : output, force, json }
 }
 
 /** Writes a file that is new, so that nobody has opened it before and no link leads elsewhere. */

@@ -41,7 +41,7 @@ async function uncompressed(file: string): Promise<FileHandle> {
     const head = Buffer.alloc(GZIP_MAGIC.length)
     await handle.read(head, 0, head.length, 0)
     if (!head.equals(GZIP_MAGIC)) return handle
-    throw new InputError(`${file} is compressed: gunzip -c FILE | zeromq-lz4 inspect --live -`)
+    throw new InputError(`${file} is compressed: gunzip -c FILE | zeromq-lz4 live -`)
   } catch (error) {
     await handle.close()
     throw error

@@ -1,24 +1,47 @@
-/** `inspect --live`: a recording in progress in a browser. */
-import { InputError } from "./errors.js"
-import { nameOf } from "./input.js"
+import { DICTIONARY } from "./capture-options.js"
+import { type Command, command, wholeNumber } from "./command.js"
+import { InputError, UsageError } from "./errors.js"
+import { matchingFiles, nameOf } from "./input.js"
 import { openRecording } from "./live-recording.js"
 import { serveLive } from "./live-server.js"
-import { type Content, livePage, openRedirect } from "./open-page.js"
 import { printErrorLine, printResult } from "./output.js"
+import { type Content, dictionaryIn, livePage, openRedirect } from "./page.js"
 import { firstSignal } from "./signals.js"
 
-export interface LiveOptions {
-  dictionary: Content | undefined
-  /** The port to listen on; 0 for one that is free. */
-  port: number
-  /** Whether to open the page in the default browser. */
-  open: boolean
+export const live: Command = command({
+  synopsis: "live [options] FILE",
+  summary: "show a recording in progress in a browser",
+  about: `Shows FILE in a browser while it is recorded, or standard input:
+tcpdump -i any -U -w - … | zeromq-lz4 live -
+Prints the address of the page, for browsers on this computer, and ends with Ctrl-C.`,
+  options: {
+    "--open": "opens the page in the default browser",
+    "--port PORT": "the port to listen on; default: one that is free",
+    ...DICTIONARY,
+  },
+  async run({ open = false, port, dictionary }, positionals) {
+    const files = matchingFiles(positionals)
+    const [file] = files
+    if (file === undefined) throw new UsageError("no FILE given")
+    if (files.length > 1) throw new UsageError(`live takes one FILE; got ${files.length}`)
+    await serve(file, portOf(port), dictionaryIn(dictionary), open)
+  },
+})
+
+function portOf(value: string | undefined): number {
+  const port = wholeNumber("--port", value) ?? 0
+  if (port < 0 || port > 65535) throw new UsageError(`--port is 0 to 65535; got ${port}`)
+  return port
 }
 
+const STOP = "the page stays until Ctrl-C"
+
 /** Serves the page until a signal ends it, also when the recording has ended. */
-export async function inspectLive(
+async function serve(
   file: string,
-  { dictionary, port, open }: LiveOptions,
+  port: number,
+  dictionary: Content | undefined,
+  open: boolean,
 ): Promise<void> {
   const recording = await openRecording(file)
   try {
@@ -48,5 +71,3 @@ export async function inspectLive(
     await recording.close()
   }
 }
-
-const STOP = "the page stays until Ctrl-C"

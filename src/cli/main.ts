@@ -1,33 +1,33 @@
 #!/usr/bin/env node
 /** The command line: `zeromq-lz4 COMMAND …`. */
 import { readFileSync } from "node:fs"
-import { bridge, usage as bridgeUsage } from "./bridge.js"
-import { decode, usage as decodeUsage } from "./decode.js"
+import { advise } from "./advise.js"
+import { bridge } from "./bridge.js"
+import { decode } from "./decode.js"
 import { InputError, UsageError } from "./errors.js"
-import { inspect, usage as inspectUsage } from "./inspect.js"
-import { keygen, usage as keygenUsage } from "./keygen.js"
+import { exchanges } from "./exchanges.js"
+import { inspect } from "./inspect.js"
+import { keygen } from "./keygen.js"
+import { live } from "./live.js"
 import { printErrorLine, printResult } from "./output.js"
-import { train, usage as trainUsage } from "./train.js"
+import { page } from "./page.js"
+import { plain } from "./plain.js"
+import { statistics } from "./statistics.js"
+import { train } from "./train.js"
+
+const all = [
+  ...[inspect, statistics, exchanges, advise, plain, page, live],
+  ...[decode, bridge, keygen, train],
+]
+const commands = new Map(all.map((command) => [command.name, command]))
 
 const usage = `usage: zeromq-lz4 COMMAND …
 
-  bridge     let any ZeroMQ program speak lz4+tcp://
-  decode     decode a frame, or a part of a message, given in hexadecimal
-  inspect    show what is in a capture of traffic
-  keygen     make a pair of keys for CURVE
-  train      make a dictionary from sample messages
+${all.map(({ name, summary }) => `  ${name.padEnd(10)} ${summary}`).join("\n")}
   help       show this text, or with the name of a command how to use it
 
 zeromq-lz4 --version prints the version.
 Exit codes: 0 success, 1 bad input, 2 wrong usage.`
-
-const commands = new Map([
-  ["bridge", { usage: bridgeUsage, run: bridge }],
-  ["decode", { usage: decodeUsage, run: decode }],
-  ["inspect", { usage: inspectUsage, run: inspect }],
-  ["keygen", { usage: keygenUsage, run: keygen }],
-  ["train", { usage: trainUsage, run: train }],
-])
 
 function version(): string {
   const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8")

@@ -90,3 +90,7 @@ export async function printBytes(content: string | Uint8Array): Promise<void> {
 function outputError(error: NodeJS.ErrnoException): Error {
   return error.code === "EPIPE" ? new OutputClosed() : fileError("standard output", error)
 }
+
+/** Encodes bytes in base64. */
+export const base64 = ({ buffer, byteOffset, byteLength }: Uint8Array): string =>
+  Buffer.from(buffer, byteOffset, byteLength).toString("base64")

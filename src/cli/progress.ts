@@ -4,36 +4,44 @@ import { clockMs } from "../base/runtime.js"
 const FIRST_MS = 1000
 const EACH_MS = 200
 
-/**
- * A line on standard error with the share of the files that was read. It is shown on a terminal with
- * little other output, because that is redirected or filtered.
- */
+/** A line on a terminal's standard error that says how far long work is. */
 export class Progress {
-  readonly #totalBytes: number
-  #bytes = 0
-  #shown = false
-  #next = clockMs() + FIRST_MS
+  readonly #isWanted: boolean
+  #isShown = false
+  #nextMs = clockMs() + FIRST_MS
 
-  constructor(files: readonly string[], filtered: boolean) {
-    const wanted =
-      !files.includes("-") && process.stderr.isTTY && (filtered || !process.stdout.isTTY)
-    this.#totalBytes = wanted ? files.reduce((sum, file) => sum + sizeOf(file), 0) : 0
+  constructor(isWanted = true) {
+    this.#isWanted = isWanted && process.stderr.isTTY
   }
 
-  add(bytes: number): void {
-    this.#bytes += bytes
-    if (this.#totalBytes === 0 || clockMs() < this.#next) return
-    this.#next = clockMs() + EACH_MS
-    this.#shown = true
-    const percent = Math.floor((100 * this.#bytes) / this.#totalBytes)
-    const read = `${inMiB(this.#bytes)} of ${inMiB(this.#totalBytes)} MiB`
-    process.stderr.write(`\r${read} read, ${Math.min(percent, 100)} %\x1b[K`)
+  /** Shows what `text` returns, unless the line was shown a moment ago. */
+  show(text: () => string): void {
+    if (!this.#isWanted || clockMs() < this.#nextMs) return
+    this.#nextMs = clockMs() + EACH_MS
+    this.#isShown = true
+    process.stderr.write(`\r${text()} %\x1b[K`)
   }
 
   /** Clears the line before other output is printed. */
   clear(): void {
-    if (this.#shown) process.stderr.write("\r\x1b[K")
-    this.#shown = false
+    if (this.#isShown) process.stderr.write("\r\x1b[K")
+    this.#isShown = false
+  }
+}
+
+/**
+ * Returns a function that is told of the bytes that were read, and shows their share of the files, unless
+ * rows fill the terminal.
+ */
+export function shareOf(files: readonly string[], progress: Progress): (bytes: number) => void {
+  const totalBytes = files.reduce((sum, file) => sum + sizeOf(file), 0)
+  let doneBytes = 0
+  return (bytes) => {
+    doneBytes += bytes
+    progress.show(() => {
+      const percent = Math.min(Math.floor((100 * doneBytes) / totalBytes), 100)
+      return `${inMiB(doneBytes)} of ${inMiB(totalBytes)} MiB read, ${percent}`
+    })
   }
 }
 

@@ -81,3 +81,9 @@ function characterEnd(bytes: Uint8Array, end: number): number {
   while (at > end - MAX_UTF8_BYTES && ((bytes[at] ?? 0) & 0xc0) === 0x80) at--
   return at
 }
+
+/** Quotes a word for a shell: in double quotes, which all shells have, unless it has what they replace. */
+export function quoted(text: string): string {
+  if (/^[\w./:@-]+$/.test(text)) return text
+  return /["$`\\!]/.test(text) ? `'${text.replaceAll("'", "'\\''")}'` : `"${text}"`
+}

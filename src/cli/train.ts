@@ -3,34 +3,54 @@ import { Codec } from "../codec/codec.js"
 import { MIN_COMPRESS_BYTES_WITH_DICTIONARY } from "../codec/options.js"
 import { trainDictionary } from "../codec/trainer.js"
 import { DICTIONARY_MAX_BYTES } from "../codec/wire.js"
-import { parse } from "./args.js"
+import { FILTER, filterOf } from "./capture-options.js"
+import { type Command, command } from "./command.js"
 import { InputError, UsageError } from "./errors.js"
-import { filterOf } from "./filter.js"
 import { count, printBytes, printErrorLine, printResult } from "./output.js"
 import { OutputFile } from "./output-file.js"
 import { type SampleOptions, Samples } from "./samples.js"
 import { shippedBytes, thinOut } from "./training-data.js"
 
-export const usage = `usage: zeromq-lz4 train -o FILE [options] SAMPLES…
-
-Makes a dictionary from sample messages. SAMPLES are files: a .pcap or .pcapng, of which each part
+export const train: Command = command({
+  synopsis: "train -o FILE [options] SAMPLES…",
+  summary: "make a dictionary from sample messages",
+  about: `Makes a dictionary from sample messages. SAMPLES are files: a .pcap or .pcapng, of which each part
 of each message is a sample, or any other file, which is one sample, or one per line with --lines.
 They may be compressed with gzip; "-" reads standard input. One message in five is held out, to
-measure what the dictionary saves.
-
-  -o, --output FILE     where to write the dictionary; "-" is standard output, and the report then
-                        goes to standard error
-      --lines           each line is a sample
-      --filter EXPR     only messages of captures that match, as in zeromq-lz4 help inspect; can be
-                        given more than once
-      --capacity BYTES  the maximum size of the dictionary, 1 to 8192; default 2048
-  -h, --help            this text`
+measure what the dictionary saves.`,
+  options: {
+    "-o, --output FILE":
+      'where to write the dictionary; "-" is standard output, and the report then goes to standard error',
+    "--lines": "each line is a sample",
+    ...FILTER,
+    "--capacity BYTES": "the maximum size of the dictionary, 1 to 8192; default 2048",
+  },
+  async run({ output, capacity: size = "2048", lines = false, filter }, files) {
+    if (output === undefined) throw new UsageError("no -o FILE given, to write the dictionary to")
+    if (files.length === 0) throw new UsageError("no SAMPLES given")
+    if (files.filter((file) => file === "-").length > 1)
+      throw new UsageError('"-" can be given only once')
+    const capacity = /^\d{1,4}$/.test(size) ? Number(size) : 0
+    if (capacity < 1 || capacity > DICTIONARY_MAX_BYTES)
+      throw new UsageError(
+        `--capacity must be 1 to ${DICTIONARY_MAX_BYTES} bytes; got ${JSON.stringify(size)}`,
+      )
+    const newFilter = () => filterOf(filter) as CaptureFilter
+    // Mistakes are reported before anything is read.
+    if (filter) newFilter()
+    await makeDictionary(output, capacity, files, { lines, filter: filter && newFilter })
+  },
+})
 
 /** One message in this many is held out for the test. */
 const HELD_OUT = 5
 
-export async function train(args: string[]): Promise<void> {
-  const { output, capacity, files, ...options } = readArgs(args)
+async function makeDictionary(
+  output: string,
+  capacity: number,
+  files: readonly string[],
+  options: SampleOptions,
+): Promise<void> {
   const toOutput = output === "-"
   if (toOutput && process.stdout.isTTY)
     throw new UsageError("-o - does not write a dictionary, which is binary, to a terminal")
@@ -93,35 +113,6 @@ interface Sizes {
 
 const percent = ({ plainBytes, wireBytes }: Sizes) =>
   `${((100 * wireBytes) / plainBytes).toFixed(1)} %`
-
-function readArgs(args: string[]) {
-  const parsed = parse({
-    args,
-    allowPositionals: true,
-    options: {
-      output: { type: "string", short: "o" },
-      lines: { type: "boolean" },
-      filter: { type: "string", multiple: true },
-      capacity: { type: "string" },
-    },
-  })
-  const { output, capacity = "2048", lines = false } = parsed.values
-  const files = parsed.positionals
-  if (output === undefined) throw new UsageError("no -o FILE given, to write the dictionary to")
-  if (files.length === 0) throw new UsageError("no SAMPLES given")
-  if (files.filter((file) => file === "-").length > 1)
-    throw new UsageError('"-" can be given only once')
-  const bytes = /^\d{1,4}$/.test(capacity) ? Number(capacity) : 0
-  if (bytes < 1 || bytes > DICTIONARY_MAX_BYTES)
-    throw new UsageError(
-      `--capacity must be 1 to ${DICTIONARY_MAX_BYTES} bytes; got ${JSON.stringify(capacity)}`,
-    )
-  const { filter } = parsed.values
-  const newFilter = () => filterOf(filter) as CaptureFilter
-  // Mistakes are reported before anything is read.
-  if (filter) newFilter()
-  return { output, capacity: bytes, lines, filter: filter && newFilter, files }
-}
 
 /** Returns the wire bytes of samples, all of which are tried. The dictionary itself does not count. */
 function encode(samples: readonly Uint8Array[], dictionary?: Uint8Array): Sizes {

@@ -1,4 +1,4 @@
-/** What `zeromq-lz4 inspect` puts into the page, with --open, --html or --live. */
+/** What `zeromq-lz4 page` and `zeromq-lz4 live` put into the page. */
 import { byId } from "./dom.js"
 
 /** Number of characters that are decoded at once; a multiple of 4, which are 3 bytes. */

@@ -47,7 +47,7 @@ async function run(file: GrowingFile, readMore: ReadMore, signal: AbortSignal): 
   }
 }
 
-/** Asks `zeromq-lz4 inspect --live`, which serves the page. */
+/** Asks `zeromq-lz4 live`, which serves the page. */
 function fromServer(url: string): ReadMore {
   return async (file, signal) => {
     let response: Response
@@ -55,7 +55,7 @@ function fromServer(url: string): ReadMore {
       response = await fetch(`${url}?from=${file.size}`, { signal, cache: "no-store" })
     } catch {
       throw new Error(
-        "zeromq-lz4 inspect does not answer: it has been stopped, or others hold all of its connections",
+        "zeromq-lz4 live does not answer: it has been stopped, or others hold all of its connections",
       )
     }
     if (response.status === 416) throw new Ending("the file was overwritten")

@@ -15,8 +15,8 @@ const summary = /^4 connections · \d+ messages · .* · 1 error$/
 const directory = temporaryDirectory()
 afterAll(() => directory[Symbol.dispose]())
 
-const inspect = (...args: string[]): string =>
-  execFileSync(process.execPath, ["dist/cli/main.js", "inspect", ...args], {
+const command = (...args: string[]): string =>
+  execFileSync(process.execPath, ["dist/cli/main.js", ...args], {
     cwd: root,
     encoding: "utf8",
   })
@@ -61,7 +61,7 @@ describe.each(Object.keys(engines))("in %s", (name) => {
     const rows = await page.evaluate<number>(
       'parseInt(document.querySelector("#matches").textContent)',
     )
-    const [first] = inspect("--json", "--filter", "kind=LZ4B", sample).split("\n", 1)
+    const [first] = command("inspect", "--json", "--filter", "kind=LZ4B", sample).split("\n", 1)
     await type("kind=LZ4B")
     await matches(new RegExp(`of ${rows} rows$`))
     await openFirst()
@@ -91,7 +91,7 @@ describe.each(Object.keys(engines))("in %s", (name) => {
 
   test("a page with a capture in it opens it", async () => {
     const file = join(directory.path, "page.html")
-    inspect("--html", file, sample)
+    command("page", "-o", file, sample)
     await open(file)
     expect(await settled()).toBe("done")
     expect(await text("#summary")).toMatch(summary)
@@ -115,7 +115,9 @@ describe.each(Object.keys(engines))("in %s", (name) => {
       await page.paste("#paste-text")
       return (await page.evaluate<string>("document.querySelector('#paste-text').value")) || false
     })
-    const rows = inspect("--json", "--filter", filter, sample).split(/^(?=.*"type":"summary")/m)[0]
+    const rows = command("inspect", "--json", "--filter", filter, sample).split(
+      /^(?=.*"type":"summary")/m,
+    )[0]
     expect(pasted).toBe(rows)
   })
 

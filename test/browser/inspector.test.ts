@@ -445,12 +445,12 @@ describe("invisible characters", () => {
 test.each([
   { name: "saved.pcap", packed: false },
   { name: "saved.pcap.gz", packed: true },
-])("the page that `inspect --html` writes shows its capture: $name", async ({ name, packed }) => {
+])("the page that `zeromq-lz4 page` writes shows its capture: $name", async ({ name, packed }) => {
   const whole = readFileSync(sample)
   const capture = write(name, packed ? gzipSync(whole) : whole)
   const file = inDirectory("saved.html")
   const main = join(root, "dist/cli/main.js")
-  execFileSync(process.execPath, [main, "inspect", "--html", file, capture])
+  execFileSync(process.execPath, [main, "page", "-o", file, capture])
   await open({ file })
   expect(await inspector.settled()).toBe("done")
   expect(await inspector.text("name")).toBe(name)
@@ -601,10 +601,12 @@ describe("statistics", () => {
     for (const filter of ["", "from=server"]) {
       await inspector.filter(filter)
       await inspector.matches(filter ? " of " : " rows")
-      const args = [main, "inspect", "--statistics", "--exchanges", "--filter", filter, sample]
-      const printed = execFileSync(process.execPath, args, { encoding: "utf8" })
+      const lines = ["statistics", "exchanges"].flatMap((command) => {
+        const args = [main, command, "--filter", filter, sample]
+        const printed = execFileSync(process.execPath, args, { encoding: "utf8" })
+        return printed.slice(0, printed.lastIndexOf("\n\n")).split("\n")
+      })
       // Without the summary, names of columns, and spaces.
-      const lines = printed.slice(0, printed.lastIndexOf("\n\n")).split("\n")
       const cells = lines
         .filter((line) => !/^ +[A-Z]{2}/.test(line))
         .join(" ")
@@ -761,8 +763,8 @@ test("a capture embedded in the page is opened at once", async () => {
 
 test("captures embedded in the page are read as one", async () => {
   const page = inDirectory("several.html")
-  const inspect = [join(root, "dist/cli/main.js"), "inspect", "--html", page]
-  execFileSync(process.execPath, [...inspect, sample, write("copy.pcap", readFileSync(sample))])
+  const save = [join(root, "dist/cli/main.js"), "page", "-o", page]
+  execFileSync(process.execPath, [...save, sample, write("copy.pcap", readFileSync(sample))])
   await open({ file: page })
   expect(await inspector.settled()).toBe("done")
   expect(await inspector.text("name")).toBe("sample.pcap and 1 more")

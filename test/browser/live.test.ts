@@ -191,7 +191,7 @@ describe("a recording that is served", () => {
     await served.write(recorded.next(10))
     await rows(inspector, 10)
     served.process.kill("SIGINT")
-    await live(inspector, /^Ended: zeromq-lz4 inspect does not answer: it has been stopped, /)
+    await live(inspector, /^Ended: zeromq-lz4 live does not answer: it has been stopped, /)
     expect(await inspector.settled()).toBe("done")
     await rowsAtEnd(inspector, 10)
   })

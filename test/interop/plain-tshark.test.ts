@@ -1,4 +1,4 @@
-/** tshark finds nothing wrong with the connections that `inspect --plain` writes. */
+/** tshark finds nothing wrong with the connections that `zeromq-lz4 plain` writes. */
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -46,7 +46,7 @@ test.each([
   using directory = temporaryDirectory()
   const input = capture()
   writeFileSync(join(directory.path, "input.pcap"), input)
-  const args = ["inspect", "--plain", name, "input.pcap"]
+  const args = ["plain", "-o", name, "input.pcap"]
   expect(await runCommand(directory.path, args)).toMatchObject({ status: 0, stdout: "" })
   const output = readFileSync(join(directory.path, name))
 

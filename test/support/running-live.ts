@@ -1,4 +1,4 @@
-/** `zeromq-lz4 inspect --live`, as it ships. */
+/** `zeromq-lz4 live`, as it ships. */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { main } from "./command.js"
@@ -18,7 +18,7 @@ export class RunningLive extends Running {
   }
 
   private constructor(args: string[]) {
-    super(spawn(process.execPath, [main, "inspect", "--live", ...args], { stdio: "pipe" }))
+    super(spawn(process.execPath, [main, "live", ...args], { stdio: "pipe" }))
   }
 
   get url(): string {

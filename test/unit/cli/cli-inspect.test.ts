@@ -44,8 +44,8 @@ const run = (args: string[], input?: string | Uint8Array): Promise<CommandResult
   runCommand(directory, ["inspect", ...args], input)
 
 /** Runs it as a process, with more in its environment. */
-function runAlone(args: string[], env: Record<string, string>) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [main, "inspect", ...args], {
+function runAlone(args: string[], env: Record<string, string>, command = "inspect") {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [main, command, ...args], {
     encoding: "utf8",
     cwd: directory,
     env: { ...process.env, ...env },
@@ -108,11 +108,23 @@ const broken = file(
   ]),
 )
 
+/** Expects that a command refuses arguments, and says so. */
+const wrongUsage = (command: string) => async (says: string, args: string[]) => {
+  const { status, stdout, stderr } = await runCommand(directory, [command, ...args])
+  expect({ status, stdout }).toEqual({ status: 2, stdout: "" })
+  expect(stderr).toContain(says)
+  expect(stderr.split("\n").slice(1)).toEqual([
+    expect.stringMatching(new RegExp(`^usage: zeromq-lz4 ${command} `)),
+    `see zeromq-lz4 ${command} --help`,
+    "",
+  ])
+}
+
 describe("wrong usage exits with 2 and explains the right one", () => {
   test.each<[says: string, args: string[]]>([
     ["no FILE", []],
     ["at most 4096 FILEs are read as one; got 4097", Array(4097).fill(good)],
-    ["no option --bogus; there are --json, --all, ", ["--bogus=3", good]],
+    ["no option --bogus; there are --count, --last, ", ["--bogus=3", good]],
     ["-n is 1 or more; got -5", ["-n", "-5", good]],
     ['--filter: character 1: no field "sise"', ["--filter", "sise=3", good]],
     ["To specify an option argument starting with a dash use", ["--filter", "-x", good]],
@@ -140,29 +152,42 @@ describe("wrong usage exits with 2 and explains the right one", () => {
     ],
     ["--max-message-size must be a whole number", ["--max-message-size", "1k", good]],
     ["--max-message-size is -1 for no limit", ["--max-message-size=-2", good]],
-    ["--open takes files, and no other option but --dictionary", ["--open", "-"]],
-    ["--open takes files, and no other option but --dictionary", ["--open", "--json", good]],
+    // What used to be options, with the arguments that the user gave.
+    ["--statistics has moved: use `zeromq-lz4 statistics FILE`\n", ["--statistics"]],
     [
-      "--open takes files, and no other option but --dictionary",
-      ["--open", "--html", "x.html", good],
+      'use `zeromq-lz4 exchanges --json --filter "a b" -`\n',
+      ["--json", "--exchanges", "--filter", "a b", "-"],
     ],
     [
-      "--html takes no other option but --dictionary",
-      ["--html", "x.html", "--filter", "hello", good],
+      "use `zeromq-lz4 statistics a.pcap`, and `zeromq-lz4 advise a.pcap`\n",
+      ["a.pcap", "--advise", "--statistics"],
     ],
-    ["--html would write over", ["--html", good, good]],
-    ["no FILE", ["--html", good]],
-  ])("%s: %j", async (says, args) => {
-    const { status, stdout, stderr } = await run(args)
-    expect({ status, stdout }).toEqual({ status: 2, stdout: "" })
-    expect(stderr).toContain(says)
-    expect(stderr.split("\n").slice(1)).toEqual([
-      expect.stringMatching(/^usage: zeromq-lz4 inspect /),
-      "see zeromq-lz4 inspect --help",
-      "",
-    ])
-  })
+    ["--plain has moved: use `zeromq-lz4 plain -o x.pcap a`\n", ["--plain", "x.pcap", "a"]],
+    ['--html has moved: use `zeromq-lz4 page -o "x=1.html" a`\n', ["--html=x=1.html", "a"]],
+    ["use `zeromq-lz4 page -o FILE`\n", ["--html"]],
+    [
+      "--open has moved: use `zeromq-lz4 page --dictionary d a`\n",
+      ["--open", "--dictionary", "d", "a"],
+    ],
+    ["use `zeromq-lz4 live --open --port 1 -`\n", ["--live", "--open", "--port", "1", "-"]],
+    ["use `zeromq-lz4 live a`\n", ["--live", "--html", "x.html", "--statistics", "a"]],
+  ])("%s: %j", wrongUsage("inspect"))
+
+  test.each<[says: string, args: string[]]>([
+    ['"-" can be read only for -o PAGE', ["-"]],
+    ["no option --json; there are --output, --dictionary", ["--json", good]],
+    ["-o would write over", ["-o", good, good]],
+    ["no FILE", ["-o", good]],
+  ])("page: %s: %j", wrongUsage("page"))
 })
+
+/** Expects that a command prints nothing but an error. */
+const badInput = (command: string) => async (says: string, args: string[]) => {
+  const { status, stdout, stderr } = await runCommand(directory, [command, ...args])
+  expect({ status, stdout }).toEqual({ status: 1, stdout: "" })
+  expect(stderr).toContain(says)
+  expect(stderr.trimEnd().split("\n")).toHaveLength(1)
+}
 
 describe("bad input exits with 1 and prints one line", () => {
   test.each<[says: string, args: string[]]>([
@@ -182,17 +207,15 @@ describe("bad input exits with 1 and prints one line", () => {
     ["missing: no such file", ["--dictionary-for", "3=missing", good]],
     ["1 to 8192 bytes", ["--dictionary", file("large", new Uint8Array(8193)), good]],
     ["1 to 8192 bytes", ["--dictionary", "/dev/zero", good]],
-    ["is empty", ["--open", at("empty.pcap")]],
-    ["missing: no such file", ["--open", "missing"]],
-    ["missing: no such file", ["--html", "x.html", "missing"]],
-    ["is empty", ["--html", "x.html", at("empty.pcap")]],
-    ["missing/x.html: no such directory", ["--html", "missing/x.html", good]],
-  ])("%s: %j", async (says, args) => {
-    const { status, stdout, stderr } = await run(args)
-    expect({ status, stdout }).toEqual({ status: 1, stdout: "" })
-    expect(stderr).toContain(says)
-    expect(stderr.trimEnd().split("\n")).toHaveLength(1)
-  })
+  ])("%s: %j", badInput("inspect"))
+
+  test.each<[says: string, args: string[]]>([
+    ["is empty", [at("empty.pcap")]],
+    ["missing: no such file", ["missing"]],
+    ["missing: no such file", ["-o", "x.html", "missing"]],
+    ["is empty", ["-o", "x.html", at("empty.pcap")]],
+    ["missing/x.html: no such directory", ["-o", "missing/x.html", good]],
+  ])("page: %s: %j", badInput("page"))
 
   test("a file without read permission", () => {
     const secret = file("secret.pcap", readFileSync(good))
@@ -1017,7 +1040,7 @@ test("memory does not depend on the size of the file", () => {
   expect(stdout.match(/"type":"message"/g)).toHaveLength(count)
 })
 
-describe("--open", () => {
+describe("page", () => {
   // A browser that keeps a copy of the page.
   const seen = at("seen")
   const browser = file("browser.sh", `#!/bin/sh\nprintf %s "$1" > ${seen}\n`)
@@ -1025,7 +1048,8 @@ describe("--open", () => {
     rmSync(seen, { force: true })
     // It takes a program for a browser that has started if it has not failed after a while.
     const NODE_OPTIONS = PATIENCE
-    return runAlone(["--open", capture, ...more], { BROWSER, NODE_OPTIONS, TMPDIR: directory })
+    const env = { BROWSER, NODE_OPTIONS, TMPDIR: directory }
+    return runAlone([capture, ...more], env, "page")
   }
 
   test("starts the browser with a page that contains the capture, which other users cannot read", () => {
@@ -1071,14 +1095,17 @@ describe("--open", () => {
   })
 })
 
-describe("--html", () => {
+describe("page -o", () => {
+  const run = (args: string[], input?: Uint8Array): Promise<CommandResult> =>
+    runCommand(directory, ["page", ...args], input)
+
   const page = at("page.html")
   const capture = readFileSync(good)
   const embedded = (name: string, bytes: Buffer) =>
     `<script type="text/plain" id="capture" data-name="${name}">${bytes.toString("base64")}</script>`
 
   test("writes a page that contains the capture", async () => {
-    expect(await run(["--html", page, good])).toEqual({
+    expect(await run(["-o", page, good])).toEqual({
       status: 0,
       stdout: `${page}: the inspector page with ${good} in it\n`,
       stderr: "",
@@ -1090,8 +1117,8 @@ describe("--html", () => {
   })
 
   test("prints the page, and nothing else, for -", async () => {
-    expect((await run(["--html", page, good])).status).toBe(0)
-    expect(await run(["--html", "-", good])).toEqual({
+    expect((await run(["-o", page, good])).status).toBe(0)
+    expect(await run(["-o", "-", good])).toEqual({
       status: 0,
       stdout: readFileSync(page, "utf8"),
       stderr: "",
@@ -1101,12 +1128,12 @@ describe("--html", () => {
 
   test("passes on a dictionary", async () => {
     const dictionary = file("common.dict", "what messages have in common")
-    expect((await run(["--html", page, "--dictionary", dictionary, good])).status).toBe(0)
+    expect((await run(["-o", page, "--dictionary", dictionary, good])).status).toBe(0)
     expect(readFileSync(page, "utf8")).toContain('id="capture-dictionary" data-name="common.dict">')
   })
 
   test("reads a capture from standard input, and a gzip file", async () => {
-    expect((await run(["--html", page, "-"], gzipSync(capture))).status).toBe(0)
+    expect((await run(["-o", page, "-"], gzipSync(capture))).status).toBe(0)
     expect(readFileSync(page, "utf8")).toContain(embedded("standard input", capture))
   })
 
@@ -1117,7 +1144,7 @@ describe("--html", () => {
     const bytes = pcapFile(
       framesOf(conversation([["client", concat(greeting({ mechanism: "PLAIN" }), hello)]])),
     )
-    expect((await run(["--html", page, file("plain.pcap", bytes)])).status).toBe(0)
+    expect((await run(["-o", page, file("plain.pcap", bytes)])).status).toBe(0)
     const [, base64 = ""] = /data-name="plain.pcap">([^<]*)</.exec(readFileSync(page, "utf8")) ?? []
     const inPage = Buffer.from(base64, "base64").toString("latin1")
     expect(inPage).toHaveLength(bytes.length)
@@ -1126,7 +1153,7 @@ describe("--html", () => {
   })
 
   test("takes several files, which the page reads as one", async () => {
-    expect(await run(["--html", page, good, "-"], capture)).toEqual({
+    expect(await run(["-o", page, good, "-"], capture)).toEqual({
       status: 0,
       stdout: `${page}: the inspector page with ${good} and 1 more in it\n`,
       stderr: "",
@@ -1137,7 +1164,7 @@ describe("--html", () => {
         embedded("standard input", capture).replace('"capture"', '"capture-2"'),
     )
     const most = file("most.gz", gzipSync(Buffer.concat([capture, Buffer.alloc(63 << 20)])))
-    const { status, stderr } = await run(["--html", at("none.html"), good, most, most])
+    const { status, stderr } = await run(["-o", at("none.html"), good, most, most])
     expect(status).toBe(1)
     expect(stderr).toContain("good.pcap and 2 more: more than 64 MiB, too much for a page")
     expect(existsSync(at("none.html"))).toBe(false)
@@ -1153,7 +1180,7 @@ describe("--html", () => {
     const first = file("first.pcap", pcapFile(frames))
     const second = file("second.pcap", pcapFile([last!]))
     expect(Buffer.from(pcapFile([last!])).toString("latin1")).toContain("battery")
-    expect((await run(["--html", page, first, second])).status).toBe(0)
+    expect((await run(["-o", page, first, second])).status).toBe(0)
     const parts = [...readFileSync(page, "utf8").matchAll(/data-name="[^"]*">([^<]*)</g)]
     const inPage = parts.map(([, base64 = ""]) => Buffer.from(base64, "base64").toString("latin1"))
     expect(inPage).toHaveLength(2)
@@ -1164,11 +1191,7 @@ describe("--html", () => {
   test("refuses a capture that is too large for a page, and writes nothing", async () => {
     const none = at("none.html")
     const large = Buffer.concat([capture, Buffer.alloc(64 << 20)])
-    const { status, stdout, stderr } = await run([
-      "--html",
-      none,
-      file("large.gz", gzipSync(large)),
-    ])
+    const { status, stdout, stderr } = await run(["-o", none, file("large.gz", gzipSync(large))])
     expect({ status, stdout }).toEqual({ status: 1, stdout: "" })
     expect(stderr).toContain("large.gz: more than 64 MiB, too much for a page")
     expect(existsSync(none)).toBe(false)

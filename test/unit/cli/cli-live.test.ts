@@ -1,4 +1,4 @@
-/** `inspect --live`: what it serves, to whom, and how it ends. */
+/** `zeromq-lz4 live`: what it serves, to whom, and how it ends. */
 import { execFileSync } from "node:child_process"
 import { once } from "node:events"
 import {
@@ -295,29 +295,29 @@ test("has a port of its own, or the one that is asked for", async () => {
   const port = await freePort()
   const live = await RunningLive.start("--port", String(port), "-")
   expect(new URL(live.url).port).toBe(String(port))
-  const second = await runCommand(directory.path, ["inspect", "--live", "--port", `${port}`, "-"])
+  const second = await runCommand(directory.path, ["live", "--port", `${port}`, "-"])
   expect(second).toMatchObject({ status: 1, stdout: "" })
   expect(second.stderr).toContain(`cannot listen on 127.0.0.1:${port}: address already in use`)
 })
 
 test.each([
-  [2, "--live takes no other option", ["--json", "-"]],
-  [2, "--live takes no other option", ["--html", "x.html", "-"]],
-  [2, "--live takes one FILE", ["a", "b"]],
+  [2, "no option --json; there are --open, --port, --dictionary", ["--json", "-"]],
+  [2, "no FILE", []],
+  [2, "live takes one FILE", ["a", "b"]],
   [2, "--port is 0 to 65535; got 65536", ["--port", "65536", "-"]],
   [2, "--port must be a whole number", ["--port", "any", "-"]],
   [1, "missing: no such file", ["missing"]],
   [1, "is a directory, not a file", ["."]],
   [1, "missing: no such file", ["--dictionary", "missing", "-"]],
-  [1, "x.pcap.gz is compressed: gunzip -c FILE | zeromq-lz4 inspect --live -", ["x.pcap.gz"]],
+  [1, "x.pcap.gz is compressed: gunzip -c FILE | zeromq-lz4 live -", ["x.pcap.gz"]],
 ])("is refused with exit code %i: %s", async (status, message, args) => {
   writeFileSync(at("x.pcap.gz"), gzipSync(""))
-  const result = await runCommand(directory.path, ["inspect", "--live", ...args])
+  const result = await runCommand(directory.path, ["live", ...args])
   expect(result).toMatchObject({ status, stdout: "" })
   expect(result.stderr).toContain(message)
 })
 
-test("--port is only for --live", async () => {
+test("--port is only for live", async () => {
   const { status, stderr } = await runCommand(directory.path, ["inspect", "--port", "1", "x"])
-  expect([status, stderr]).toEqual([2, expect.stringContaining("--port is the port of --live")])
+  expect([status, stderr]).toEqual([2, expect.stringContaining("no option --port")])
 })

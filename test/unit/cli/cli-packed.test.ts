@@ -37,8 +37,8 @@ test("inspect prints the number of all, and with --full what is left out", async
   expect(stdout).toContain(`and ${more.parts} more parts, 0 bytes`)
 })
 
-test("inspect --plain writes them all", async () => {
-  const { status } = await run("inspect", "--plain", at("plain.pcap"), write())
+test("plain writes them all", async () => {
+  const { status } = await run("plain", "-o", at("plain.pcap"), write())
   expect(status).toBe(0)
   const [plain] = only(readFileSync(at("plain.pcap"))).messages
   const [packed] = only(readFileSync(at("packed.pcap"))).messages

@@ -1,4 +1,4 @@
-/** `zeromq-lz4 inspect --plain`: a recording with plain ZMTP in place of `lz4+tcp://`. */
+/** `zeromq-lz4 plain`: a recording with plain ZMTP in place of `lz4+tcp://`. */
 import { spawnSync } from "node:child_process"
 import { chmodSync, existsSync, readFileSync, statSync } from "node:fs"
 import { fileURLToPath, pathToFileURL } from "node:url"
@@ -26,7 +26,7 @@ import {
 
 const { directory, at, file } = directoryOfTests()
 const run = (args: string[], input?: Uint8Array): Promise<CommandResult> =>
-  runCommand(directory, ["inspect", ...args], input)
+  runCommand(directory, ["plain", ...args], input)
 
 const text = (text: string): Uint8Array => Buffer.from(text)
 const command = (name: string, body: Uint8Array) =>
@@ -42,7 +42,7 @@ async function plainOf(
   const number = converted++
   const inputs = captures.map((content, i) => file(`${number}-${i}.pcap`, content))
   const output = at(`${number}-${name}`)
-  const { status, stdout, stderr } = await run(["--plain", output, ...args, ...inputs])
+  const { status, stdout, stderr } = await run(["-o", output, ...args, ...inputs])
   expect({ status, stdout }).toEqual({ status: 0, stdout: "" })
   return {
     output: new Uint8Array(readFileSync(output)),
@@ -299,7 +299,7 @@ test("a port that is used again has another connection", async () => {
 
 test("- prints .pcapng", async () => {
   const capture = captured([...everything().slice(0, 2), ["client", message(packed("hello"))]])
-  const { status, stdout, stderr } = await run(["--plain", "-", "-"], capture)
+  const { status, stdout, stderr } = await run(["-o", "-", "-"], capture)
   expect(status).toBe(0)
   expect(stderr).toMatch(/^zeromq-lz4: wrote 1 connection, 1 message, 2 commands in \d+ packets\n$/)
   expect(stdout.slice(0, 4)).toBe("\n\r\r\n")
@@ -308,18 +308,18 @@ test("- prints .pcapng", async () => {
 
 test("- is refused on a terminal", () => {
   const code = `process.stdout.isTTY = true
-process.argv = [process.execPath, "zeromq-lz4", "inspect", "--plain", "-", "x.pcap"]
+process.argv = [process.execPath, "zeromq-lz4", "plain", "-o", "-", "x.pcap"]
 await import(${JSON.stringify(pathToFileURL(main).href)})`
   const args = ["--input-type=module", "-e", code]
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" })
   expect({ status, stdout }).toEqual({ status: 2, stdout: "" })
-  expect(stderr).toContain("--plain - prints binary data: redirect it, or name a file")
+  expect(stderr).toContain("-o - prints binary data: redirect it, or name a file")
 })
 
 test("the output is as private as the input", async () => {
   const input = file("private.pcap", captured(everything()))
   chmodSync(input, 0o600)
-  await run(["--plain", at("out.pcap"), input])
+  await run(["-o", at("out.pcap"), input])
   expect(statSync(at("out.pcap")).mode & 0o777).toBe(0o600)
 })
 
@@ -327,16 +327,16 @@ describe("errors", () => {
   const good = file("good.pcap", captured(everything()))
 
   test.each<[says: string, status: number, args: string[]]>([
-    ["--plain writes to a file .pcap or .pcapng", 2, ["--plain", "out.txt", good]],
-    ["--plain takes only --dictionary", 2, ["--plain", "out.pcap", "--json", good]],
-    ["--plain takes only --dictionary", 2, ["--plain", "out.pcap", "--filter", "x", good]],
-    ["--plain would write over", 2, ["--plain", good, good]],
-    ["--html takes no other option", 2, ["--plain", "x.pcap", "--html", "x.html", good]],
-    ["no FILE", 2, ["--plain", good]],
-    ["missing: no such file", 1, ["--plain", "out.pcap", "missing"]],
-    ["missing/out.pcap: no such directory", 1, ["--plain", "missing/out.pcap", good]],
-    ["neither .pcap, nor", 1, ["--plain", "out.pcap", file("letter", "Dear Sir or Madam")]],
-    ["--plain needs packets", 1, ["--plain", "out.pcap", file("raw", handshake("PUSH"))]],
+    ["-o takes a file .pcap or .pcapng", 2, ["-o", "out.txt", good]],
+    ["no option --json; there are ", 2, ["-o", "out.pcap", "--json", good]],
+    ["no option --filter; there are ", 2, ["-o", "out.pcap", "--filter", "x", good]],
+    ["no -o OUT", 2, [good]],
+    ["-o would write over", 2, ["-o", good, good]],
+    ["no FILE", 2, ["-o", good]],
+    ["missing: no such file", 1, ["-o", "out.pcap", "missing"]],
+    ["missing/out.pcap: no such directory", 1, ["-o", "missing/out.pcap", good]],
+    ["neither .pcap, nor", 1, ["-o", "out.pcap", file("letter", "Dear Sir or Madam")]],
+    ["plain needs packets", 1, ["-o", "out.pcap", file("raw", handshake("PUSH"))]],
   ])("%s", async (says, status, args) => {
     const result = await run(args)
     expect(result).toMatchObject({ status, stdout: "" })
@@ -351,7 +351,7 @@ describe("errors", () => {
     const said: Said = [...everything(), ["client", message(packed("last"))]]
     const whole = pcapFile(framesOf(conversation(said)))
     const damaged = file(`${name}.pcap`, damage(whole))
-    const { status, stderr } = await run(["--plain", at("rest.pcap"), damaged])
+    const { status, stderr } = await run(["-o", at("rest.pcap"), damaged])
     expect(status).toBe(1)
     const [wrote, error] = stderr.trimEnd().split("\n")
     expect(wrote).toContain("wrote 1 connection, ")

@@ -38,8 +38,8 @@ const events = (count: number, seed = 1): string => {
 describe.each([
   { command: "train", option: "-o", input: file("input.txt", events(50)) },
   {
-    command: "inspect",
-    option: "--html",
+    command: "page",
+    option: "-o",
     input: file("input.pcap", pcapFile(framesOf(conversation([["client", handshake("PUSH")]])))),
   },
 ])("$command $option", ({ command, option, input }) => {
@@ -123,14 +123,16 @@ describe("help", () => {
     expect(stdout).toMatch(/^usage: zeromq-lz4/)
   })
 
-  test.each(["bridge", "decode", "inspect", "keygen", "train"])(
-    "help %s prints the same as --help",
-    async (name) => {
-      const { stdout } = await run(["help", name])
-      expect(stdout).toMatch(new RegExp(`^usage: zeromq-lz4 ${name} `))
-      expect(stdout).toBe((await run([name, "--help"])).stdout)
-    },
-  )
+  test.each([
+    ...["inspect", "statistics", "exchanges", "advise", "plain", "page", "live"],
+    ...["decode", "bridge", "keygen", "train"],
+  ])("help %s prints the same as --help, in lines of at most 106 columns", async (name) => {
+    const { stdout } = await run(["help", name])
+    expect(stdout).toMatch(new RegExp(`^usage: zeromq-lz4 ${name} `))
+    expect(stdout).toBe((await run([name, "--help"])).stdout)
+    for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(106)
+    expect((await run(["help"])).stdout).toContain(`\n  ${name} `)
+  })
 })
 
 test("--version prints the version of the package", async () => {
@@ -181,7 +183,7 @@ describe("wrong usage exits with 2 and explains the right one", () => {
   const samples = file("samples", events(10))
   test.each<[says: string, args: string[]]>([
     ["no command given", []],
-    ['no command "trian"; there are bridge, decode, inspect, keygen, train, help', ["trian"]],
+    ['no command "trian"; there are inspect, statistics, exchanges, advise, ', ["trian"]],
     ['no command "trian"', ["help", "trian"]],
     ["help takes the name of one command", ["help", "train", "bridge"]],
     ["-o FILE", ["train", samples]],

@@ -319,7 +319,7 @@ describe("names of files and arguments", () => {
     [["inspect", "--filter", `${HOSTILE}=1`, "x"]],
     [["inspect", "--filter", `kind=${HOSTILE}`, "x"]],
     [["inspect", "--dictionary", HOSTILE, "x"]],
-    [["inspect", "--open", HOSTILE]],
+    [["page", HOSTILE]],
     [["inspect", `--${HOSTILE}`]],
     [["train", "-o", "x", HOSTILE]],
     [["train", "-o", "x", "--capacity", HOSTILE, "x"]],

@@ -175,7 +175,7 @@ test("a recording ends when it was overwritten, or nobody answers any more", asy
   expect(gone.ended).toBe(false)
   await vi.advanceTimersByTimeAsync(1)
   expect(gone.ending).toBe(
-    "zeromq-lz4 inspect does not answer: it has been stopped, or others hold all of its connections",
+    "zeromq-lz4 live does not answer: it has been stopped, or others hold all of its connections",
   )
   expect(gone.size).toBe(1)
   expect(askedMs).toEqual([0, 100, 300, 400, 500, 700, 1100, 1900, 3500, 6700])

@@ -6,10 +6,33 @@ import { pathToFileURL } from "node:url"
 import { clearTimeout, setTimeout } from "../base/runtime.js"
 import { CaptureReader } from "../capture/index.js"
 import { withoutSecrets } from "../capture/without-secrets.js"
-import { captureError, fileError, InputError } from "./errors.js"
+import { DICTIONARY, FILE_HELP, filesOf } from "./capture-options.js"
+import { type Command, command } from "./command.js"
+import { readDictionary } from "./dictionary.js"
+import { captureError, fileError, InputError, UsageError } from "./errors.js"
 import { nameOf, readStart } from "./input.js"
 import { printBytes, printResult } from "./output.js"
 import { OutputFile } from "./output-file.js"
+
+export const page: Command = command({
+  synopsis: "page [options] FILE…",
+  summary: "show a capture in a browser, or write a page that does",
+  about: `Shows a capture in a browser, in a page that works offline and has the capture in it.
+${FILE_HELP}`,
+  options: {
+    "-o, --output PAGE":
+      'writes that page, with FILEs of at most 64 MiB in it, to the file PAGE, or to standard output if that is "-", and opens no browser',
+    ...DICTIONARY,
+  },
+  async run({ output, dictionary: named }, positionals) {
+    const files = filesOf(positionals)
+    if (output === undefined && files.includes("-"))
+      throw new UsageError('"-" can be read only for -o PAGE')
+    const dictionary = dictionaryIn(named)
+    if (output === undefined) await openPage(files, dictionary)
+    else await savePage(output, files, dictionary)
+  },
+})
 
 /** Maximum size of a capture in the page: a browser would need several times its size. */
 const EMBEDDED_MAX_BYTES = 64 << 20
@@ -26,11 +49,11 @@ export interface Content {
   bytes: Uint8Array
 }
 
-/** Opens a capture in the inspector page, in the default browser. Several files are read as one. */
-export async function openPage(
-  files: readonly string[],
-  dictionary: Content | undefined,
-): Promise<void> {
+/** Returns the dictionary that an option names. */
+export const dictionaryIn = (file: string | undefined): Content | undefined =>
+  file === undefined ? undefined : { file, bytes: readDictionary(file) }
+
+async function openPage(files: readonly string[], dictionary: Content | undefined): Promise<void> {
   const capture = await readCapture(files)
   const page = writeTemporary(pageOf(capture, dictionary))
   await printResult(`the page: ${page}`)
@@ -40,6 +63,24 @@ export async function openPage(
     )
   if (!(await openInBrowser(pathToFileURL(page).href)))
     throw new InputError(`no browser could be started: open ${page} in one`)
+}
+
+/** Writes the page to a file, or standard output for "-". */
+async function savePage(
+  page: string,
+  files: readonly string[],
+  dictionary: Content | undefined,
+): Promise<void> {
+  const inputs = dictionary ? [...files, dictionary.file] : files
+  const output = page === "-" ? undefined : new OutputFile("-o", page, inputs)
+  const capture = await readCapture(files)
+  if (capture.length === 0)
+    throw new InputError(
+      `${namesOf(files)}: more than ${MAX}, too much for a page: take a part of it, or open it without -o`,
+    )
+  if (!output) return printBytes(pageOf(capture, dictionary))
+  output.write(pageOf(capture, dictionary))
+  await printResult(`${page}: the inspector page with ${namesOf(files)} in it`)
 }
 
 /**
@@ -70,27 +111,6 @@ export function livePage(name: string, dictionary: Content | undefined): string 
       // Requests to whoever serves the page, and to nobody else.
       .replace("default-src 'none';", "default-src 'none'; connect-src 'self';")
   )
-}
-
-/**
- * Writes the inspector page with a capture in it to a file, or standard output for "-". Several files are
- * read as one.
- */
-export async function savePage(
-  page: string,
-  files: readonly string[],
-  dictionary: Content | undefined,
-): Promise<void> {
-  const inputs = dictionary ? [...files, dictionary.file] : files
-  const output = page === "-" ? undefined : new OutputFile("--html", page, inputs)
-  const capture = await readCapture(files)
-  if (capture.length === 0)
-    throw new InputError(
-      `${namesOf(files)}: more than ${MAX}, too much for a page: take a part of it, or use --open`,
-    )
-  if (!output) return printBytes(pageOf(capture, dictionary))
-  output.write(pageOf(capture, dictionary))
-  await printResult(`${page}: the inspector page with ${namesOf(files)} in it`)
 }
 
 /** Reads the files of a capture, without its passwords; none if it is too large for the page. */

@@ -3,24 +3,34 @@ import { type ExchangeGroup, Exchanges } from "../capture/exchanges/exchanges.js
 import { printableJson } from "../capture/printable.js"
 import { exchangeReport } from "../capture/reports/exchange-report.js"
 import { isoTime } from "../capture/times.js"
-import type { InspectReport } from "./inspect-reports.js"
+import { reportCommand } from "./capture-report.js"
+import type { Command } from "./command.js"
 import { reportText } from "./report-text.js"
 
-/** The report of --exchanges. */
-export function exchangesOf(json: boolean, utc: boolean, isFiltered: boolean): InspectReport {
-  const exchanges = new Exchanges()
-  return {
-    add: (event, matches) => {
-      const joined = exchanges.add(event, matches)
-      return json ? joined.map((exchange) => printableJson(exchangeFields(exchange))) : []
-    },
-    lines: () => {
-      const summary = exchanges.summary()
-      if (json) return summary.groups.map((group) => printableJson(groupFields(group)))
-      return exchangeReport(summary, utc, isFiltered).flatMap(reportText)
-    },
-  }
-}
+export const exchanges: Command = reportCommand(
+  {
+    name: "exchanges",
+    summary: "show how long answers took in a capture",
+    about: `Joins the questions and answers of a capture, and prints how long answers took: of REQ and REP, and of
+DEALER and ROUTER where they can be joined.`,
+  },
+  ({ json, utc = false, filter }) => {
+    const exchanges = new Exchanges()
+    const isFiltered = filter?.some((text) => text.trim() !== "") ?? false
+    return {
+      add: (event, matches) => {
+        const joined = exchanges.add(event, matches)
+        if (!json || joined.length === 0) return undefined
+        return joined.map((exchange) => `${printableJson(exchangeFields(exchange))}\n`).join("")
+      },
+      end: () => {
+        const summary = exchanges.summary()
+        if (json) return summary.groups.map((group) => printableJson(groupFields(group)))
+        return exchangeReport(summary, utc, isFiltered).flatMap(reportText)
+      },
+    }
+  },
+)
 
 function exchangeFields({ connection, from, question, answer, nanoseconds }: Exchange): object {
   return {

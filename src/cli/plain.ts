@@ -1,79 +1,70 @@
-/** `inspect --plain`: writes a recording with plain ZMTP, for programs that do not know `lz4+tcp://`. */
-import { setMaxListeners } from "node:events"
-import { CaptureFormatError, type CaptureOptions, placeOf, readCapture } from "../capture/index.js"
 import { type PacketFile, pcap, pcapng } from "../capture/plain/packet-file.js"
 import { type PlainCounts, PlainPackets } from "../capture/plain/plain-packets.js"
-import { captureError, DamagedInput, InputError, UsageError } from "./errors.js"
-import { nameOf, readChunks } from "./input.js"
-import { count, Output, printErrorLine } from "./output.js"
+import { DECODING, DICTIONARY, decodingOf, FILE_HELP, filesOf } from "./capture-options.js"
+import { CaptureReading } from "./capture-reading.js"
+import { type Command, command } from "./command.js"
+import { InputError, UsageError } from "./errors.js"
+import { count, Output, OutputClosed, printErrorLine } from "./output.js"
 import { OutputFile } from "./output-file.js"
-import { Progress } from "./progress.js"
+
+export const plain: Command = command({
+  synopsis: "plain -o OUT [options] FILE…",
+  summary: "write a capture with plain ZMTP, for tools that do not know lz4+tcp://",
+  about: `Writes the same recording with plain ZMTP over TCP in place of lz4+tcp://, for tools that do not know it:
+zeromq-lz4 plain -o - traffic.pcap | wireshark -k -i -
+${FILE_HELP}`,
+  options: {
+    "-o, --output OUT":
+      'where to write: a .pcap or .pcapng, or "-" for standard output, as .pcapng',
+    ...DICTIONARY,
+    ...DECODING,
+  },
+  async run({ output, ...values }, positionals) {
+    if (output === undefined) throw new UsageError("no -o OUT given, to write to")
+    const files = filesOf(positionals)
+    checkName(output)
+    try {
+      await savePlain(output, files, new CaptureReading(files, decodingOf(values), true))
+    } catch (error) {
+      if (!(error instanceof OutputClosed)) throw error
+    }
+  },
+})
 
 /** Bytes that are buffered before they are written. */
 const BUFFER_BYTES = 1 << 18
 
 /** @throws UsageError if the name of an output does not say which format it has. */
-export function checkPlainName(name: string): void {
+function checkName(name: string): void {
   if (name !== "-" && !/\.pcap(ng)?$/i.test(name))
-    throw new UsageError(`--plain writes to a file .pcap or .pcapng, or to "-"; got ${name}`)
+    throw new UsageError(`-o takes a file .pcap or .pcapng, or "-"; got ${name}`)
   if (name === "-" && process.stdout.isTTY)
-    throw new UsageError("--plain - prints binary data: redirect it, or name a file")
+    throw new UsageError("-o - prints binary data: redirect it, or name a file")
 }
 
-/**
- * Writes the recording in `files` with plain ZMTP, and what was left out on standard error.
- *
- * @param name the file to write; "-" is standard output.
- * @throws InputError if a file cannot be read or written, or is not a capture.
- * @throws UsageError if the output is one of the inputs.
- */
-export async function savePlain(
+/** Writes what is read, and what was left out on standard error. */
+async function savePlain(
   name: string,
   files: readonly string[],
-  options: CaptureOptions,
+  reading: CaptureReading,
 ): Promise<void> {
   const target = targetOf(name, files)
-  const stop = new AbortController()
-  // Each file listens.
-  setMaxListeners(0, stop.signal)
-  process.once("SIGINT", () => stop.abort())
-  const progress = new Progress(files, true)
-  const onRead = (bytes: number) => progress.add(bytes)
-  let damage: InputError | undefined
-
-  /** Reads a file to its end, or to where it is damaged. */
-  async function* chunksOf(file: string): AsyncGenerator<Buffer> {
-    try {
-      yield* readChunks(file, { signal: stop.signal, onRead })
-    } catch (error) {
-      if (!(error instanceof DamagedInput)) throw error
-      damage ??= error
-    }
-  }
-
   const packets = new PlainPackets()
   const buffer = new FileBuffer(target)
   try {
-    for await (const event of readCapture(files.map(chunksOf), options)) {
-      // The bytes of one side have neither addresses nor times.
-      if (event.type === "connection" && event.packet === undefined)
-        throw new InputError("--plain needs packets: .pcap or .pcapng")
-      if (event.type === "error" && !event.connection) {
-        const file = nameOf(files[placeOf(event.error.offset).file] as string)
-        damage ??= new InputError(`${file}: ${event.error.message}`)
+    for await (const events of reading.events())
+      for (const event of events) {
+        // The bytes of one side have neither addresses nor times.
+        if (event.type === "connection" && event.packet === undefined)
+          throw new InputError("plain needs packets: .pcap or .pcapng")
+        for (const packet of packets.add(event)) await buffer.add(packet.bytes, packet.time)
       }
-      for (const packet of packets.add(event)) await buffer.add(packet.bytes, packet.time)
-    }
     await buffer.flush()
-  } catch (error) {
-    if (!(error instanceof CaptureFormatError)) throw error
-    throw damage ?? captureError(nameOf(files[error.file] as string), error)
   } finally {
-    progress.clear()
     target.close()
   }
   printErrorLine(`zeromq-lz4: ${name === "-" ? "" : `${name}: `}${describe(packets.counts)}`)
-  if (damage) throw damage
+  reading.checkUndamaged()
 }
 
 /** Where the packets go, and how. */
@@ -88,7 +79,7 @@ function targetOf(name: string, files: readonly string[]): Target {
     const output = new Output(process.stdout, () => {})
     return { format: pcapng, write: (bytes) => output.write(bytes), close: () => {} }
   }
-  const file = new OutputFile("--plain", name, files)
+  const file = new OutputFile("-o", name, files)
   return {
     format: name.toLowerCase().endsWith("ng") ? pcapng : pcap,
     write: (bytes) => file.append(bytes),

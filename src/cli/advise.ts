@@ -4,38 +4,42 @@ import { printableJson } from "../capture/printable.js"
 import { counted, type ReportTable } from "../capture/reports/report.js"
 import { type Measured, type MeasuredGroup, measure } from "./advice-measure.js"
 import { AdviceSamples, type SampledGroup } from "./advice-samples.js"
-import type { InspectReport } from "./inspect-reports.js"
+import { type CaptureReport, type Printing, reportCommand } from "./capture-report.js"
+import type { Command } from "./command.js"
+import { Progress } from "./progress.js"
 import { reportText } from "./report-text.js"
+import { quoted } from "./terminal-text.js"
+
+export const advise: Command = reportCommand(
+  {
+    name: "advise",
+    summary: "find options that would make the messages of a capture smaller",
+    about: `Encodes some of the messages of a capture again, with a trained dictionary, arenas and levels, for up to
+20 seconds, and prints which options would make them smaller.`,
+  },
+  (values, files) => adviceOf({ ...values, files }),
+)
 
 /** Time for all measurements together. */
 const LIMIT_MS = 20_000
-/** Time after which progress is shown on a terminal. */
-const QUIET_MS = 1000
 
-/** Arguments of `inspect`, which the command line for `train` repeats. */
-export interface AdviceSource {
-  files: readonly string[]
-  /** Values of --filter. */
-  filters: readonly string[]
-  /** Whether times in filters are in UTC. */
-  utc: boolean
-  /** Whether dictionaries were given that are not in the recording. */
-  hasDictionaries: boolean
-}
+/** The options that were given, some of which the command line for `train` repeats. */
+type AdviceSource = Printing & { files: readonly string[] }
 
-/** The report of --advise. */
-export function adviceOf(json: boolean, source: AdviceSource): InspectReport {
+/** Returns the report, which measures at the end. */
+export function adviceOf(source: AdviceSource): CaptureReport {
   const samples = new AdviceSamples()
+  const { json } = source
   return {
     add: (event, matches) => {
       // What is encrypted matches no filter for content.
       if (matches) samples.add(event)
-      return []
+      return undefined
     },
-    lines: async (signal) => {
+    end: async (signal) => {
       const { groups } = samples
       const end = clockMs() + LIMIT_MS
-      const progress = new Measuring(groups.length)
+      const progress = new Progress()
       const lines: string[] = []
       let stoppedMessages = 0
       for (const [i, group] of groups.entries()) {
@@ -45,7 +49,12 @@ export function adviceOf(json: boolean, source: AdviceSource): InspectReport {
         }
         // What one group does not use is left for the others.
         const limitMs = Math.max(end - clockMs(), 0) / (groups.length - i)
-        const measured = await measure(group, limitMs, signal, (share) => progress.show(i, share))
+        const measured = await measure(group, limitMs, signal, (share) =>
+          progress.show(() => {
+            const percent = Math.floor((100 * (i + share)) / groups.length)
+            return `encoding messages again, ${percent}`
+          }),
+        )
         lines.push(...(json ? [jsonLine(measured)] : reportText(table(measured, source))))
       }
       progress.clear()
@@ -54,28 +63,6 @@ export function adviceOf(json: boolean, source: AdviceSource): InspectReport {
         ...(json ? [jsonEnd(samples, stoppedMessages)] : notesOf(samples, stoppedMessages)),
       ]
     },
-  }
-}
-
-/** A line on standard error with the share of the measurements that are done. */
-class Measuring {
-  readonly #groups: number
-  readonly #from = clockMs() + QUIET_MS
-  #isShown = false
-
-  constructor(groups: number) {
-    this.#groups = groups
-  }
-
-  show(group: number, share: number): void {
-    if (!process.stderr.isTTY || clockMs() < this.#from) return
-    this.#isShown = true
-    const percent = Math.floor((100 * (group + share)) / this.#groups)
-    process.stderr.write(`\rencoding messages again, ${percent} %\x1b[K`)
-  }
-
-  clear(): void {
-    if (this.#isShown) process.stderr.write("\r\x1b[K")
   }
 }
 
@@ -143,7 +130,7 @@ function adviceText(group: SampledGroup, best: Measured, source: AdviceSource): 
   ]
   if (dictionary)
     lines.push(
-      source.hasDictionaries
+      (source.dictionary ?? source["dictionary-for"])
         ? "  zeromq-lz4 train cannot make it of this recording, because it takes no --dictionary"
         : `  made by: ${trainCommand(group, dictionary, source)}`,
       "  or autoDictionary: true, which trains one for each connection by itself",
@@ -158,7 +145,7 @@ function adviceText(group: SampledGroup, best: Measured, source: AdviceSource): 
 function trainCommand(
   { from, address }: SampledGroup,
   { length }: Uint8Array,
-  { files, filters, utc }: AdviceSource,
+  { files, filter: filters = [], utc }: AdviceSource,
 ): string {
   const all = [`from=${from} connection=${address}`, ...filters]
   return [
@@ -168,12 +155,6 @@ function trainCommand(
     ...all.map((filter) => `--filter=${quoted(filter)}`),
     ...files.map((file) => quoted(/^-./.test(file) ? `./${file}` : file)),
   ].join(" ")
-}
-
-/** Quotes a word for a shell: in double quotes, which all shells have, unless it has what they replace. */
-function quoted(text: string): string {
-  if (/^[\w./:@-]+$/.test(text)) return text
-  return /["$`\\!]/.test(text) ? `'${text.replaceAll("'", "'\\''")}'` : `"${text}"`
 }
 
 /** @param stoppedMessages those of servers that were not reached before the user stopped it. */

@@ -2,24 +2,29 @@ import { printableJson } from "../capture/printable.js"
 import { statisticsReport } from "../capture/reports/statistics-report.js"
 import { Statistics, type StatisticsSummary } from "../capture/statistics/statistics.js"
 import { isoTime } from "../capture/times.js"
-import type { InspectReport } from "./inspect-reports.js"
+import { reportCommand } from "./capture-report.js"
+import type { Command } from "./command.js"
 import { reportText } from "./report-text.js"
 
-/** The report of --statistics. */
-export function statisticsOf(json: boolean, utc: boolean): InspectReport {
-  const statistics = new Statistics()
-  return {
-    add: (event, matches) => {
-      statistics.add(event, matches)
-      return []
-    },
-    lines: () => {
-      const summary = statistics.summary()
-      if (json) return statisticsFields(summary).map(printableJson)
-      return statisticsReport(summary, utc).flatMap(reportText)
-    },
-  }
-}
+export const statistics: Command = reportCommand(
+  {
+    name: "statistics",
+    summary: "add up what was sent in a capture, and what compression saved",
+    about: `Adds up messages and bytes of a capture, and what compression saved, by socket type, topic, size and
+second.`,
+  },
+  ({ json, utc = false }) => {
+    const statistics = new Statistics()
+    return {
+      add: (event, matches) => void statistics.add(event, matches),
+      end: () => {
+        const summary = statistics.summary()
+        if (json) return statisticsFields(summary).map(printableJson)
+        return statisticsReport(summary, utc).flatMap(reportText)
+      },
+    }
+  },
+)
 
 /** Returns an object for each row of the tables, of which none is left out. */
 function statisticsFields(summary: StatisticsSummary): object[] {

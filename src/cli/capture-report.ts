@@ -1,0 +1,106 @@
+import type { CaptureEvent } from "../capture/events.js"
+import { hasRow } from "../capture/rows.js"
+import {
+  DECODING,
+  DICTIONARY,
+  decodingOf,
+  EXIT_HELP,
+  FILE_HELP,
+  FILTER,
+  filesOf,
+  filterOf,
+  PRINTING,
+} from "./capture-options.js"
+import { CaptureReading } from "./capture-reading.js"
+import { type Command, command, type Values } from "./command.js"
+import { jsonSummary } from "./inspect-json.js"
+import { summaryText } from "./inspect-summary.js"
+import { Tally } from "./inspect-tally.js"
+import { Output, OutputClosed } from "./output.js"
+
+/** What is printed about a capture before its summary: rows, tables, or lines of JSON. */
+export interface CaptureReport {
+  /** Whether it prints something for each event, so that no line of progress is needed. */
+  hasRows?: boolean
+  /** Whether nothing more has to be read. */
+  isOver?: boolean
+  /** Adds an event, and whether it has a row that matches the filter. Returns what can be printed now. */
+  add(event: CaptureEvent, matches: boolean, isRow: boolean): string | undefined
+  /** Returns the lines at the end. The signal says that the user does not want to wait for more. */
+  end(signal: AbortSignal): string[] | Promise<string[]>
+}
+
+/** Options of all reports. */
+export type Printing = Values<typeof FILTER & typeof PRINTING & typeof DICTIONARY & typeof DECODING>
+
+/** Makes a command that prints a report without rows. */
+export const reportCommand = (
+  { name, summary, about }: Record<"name" | "summary" | "about", string>,
+  reportOn: (values: Printing, files: readonly string[]) => CaptureReport,
+): Command =>
+  command({
+    synopsis: `${name} [options] FILE…`,
+    summary,
+    about: `${about}\n${FILE_HELP}`,
+    options: { ...FILTER, ...PRINTING, ...DICTIONARY, ...DECODING },
+    notes: EXIT_HELP,
+    run: (values, positionals) =>
+      printReport(values, positionals, (files) => reportOn(values, files)),
+  })
+
+/** Maximum number of connections in the summary below rows, as JSON and as text. */
+const JSON_CONNECTIONS = 10_000
+const TEXT_CONNECTIONS = 100
+
+/**
+ * Prints a report on captures, and then the summary, which has connections if there are rows. Ends early, with
+ * all that was read until then, once the user stops it.
+ *
+ * @throws UsageError if the options or names are wrong. @throws InputError if a file cannot be read, after
+ * what was read before.
+ */
+export async function printReport(
+  { json = false, utc = false, all = false, filter: expressions, ...decoding }: Printing,
+  positionals: readonly string[],
+  reportOn: (files: readonly string[]) => CaptureReport,
+): Promise<void> {
+  const files = filesOf(positionals)
+  const filter = filterOf(expressions, utc)
+  const report = reportOn(files)
+  const { hasRows = false } = report
+  const reading = new CaptureReading(files, decodingOf(decoding), filter !== undefined || !hasRows)
+  const output = new Output(process.stdout, () => reading.clearProgress())
+  const maxConnections = hasRows ? (json ? JSON_CONNECTIONS : TEXT_CONNECTIONS) : 0
+  const tally = all
+    ? new Tally(Number.POSITIVE_INFINITY)
+    : new Tally(maxConnections, filter !== undefined && !json)
+  try {
+    for await (const events of reading.events()) {
+      for (const event of events) {
+        const matches = filter?.(event) ?? true
+        const isRow = json || hasRow(event)
+        tally.add(event, matches, isRow)
+        const text = report.add(event, matches, isRow)
+        if (text !== undefined) await output.add(text)
+      }
+      // The rest of the chunk counts: the reader's own sums have it.
+      if (report.isOver) reading.stop()
+      await output.flush()
+    }
+    // A reading that was stopped is still reported on, until the user stops that too.
+    const enough = new AbortController()
+    const onEnough = () => enough.abort()
+    process.once("SIGINT", onEnough)
+    const lines = await report.end(enough.signal)
+    process.off("SIGINT", onEnough)
+    const { tcpConnections, unread, refused } = reading.counts
+    const summary = tally.summary(tcpConnections, unread, refused)
+    for (const line of [...lines, ...(json ? jsonSummary(summary) : summaryText(summary, utc))])
+      await output.add(`${line}\n`)
+    await output.flush()
+  } catch (error) {
+    if (!(error instanceof OutputClosed)) throw error
+    return
+  }
+  reading.checkUndamaged()
+}
