@@ -162,23 +162,18 @@ function notesOf(
   { othersMessages, tooLargeMessages, encryptedMessages, groups }: AdviceSamples,
   stoppedMessages: number,
 ): string[] {
-  const notes: string[] = []
-  if (stoppedMessages > 0)
-    notes.push(
-      `stopped: ${counted(stoppedMessages, "message")} of the next servers not encoded again`,
-    )
-  if (othersMessages > 0)
-    notes.push(
-      `${counted(othersMessages, "message")} of further servers not encoded again: choose them with --filter`,
-    )
-  if (tooLargeMessages > 0)
-    notes.push(
-      `${counted(tooLargeMessages, "message")} of more than 1 MiB or 4096 parts not encoded again`,
-    )
-  if (encryptedMessages > 0)
-    notes.push(
-      `${counted(encryptedMessages, "message")} encrypted with CURVE: what other options would make of them is not visible`,
-    )
+  const others: [messages: number, what: string, before?: string][] = [
+    [stoppedMessages, "of the next servers not encoded again", "stopped: "],
+    [othersMessages, "of further servers not encoded again: choose them with --filter"],
+    [tooLargeMessages, "of more than 1 MiB or 4096 parts not encoded again"],
+    [
+      encryptedMessages,
+      "encrypted with CURVE: what other options would make of them is not visible",
+    ],
+  ]
+  const notes = others.flatMap(([messages, what, before = ""]) =>
+    messages > 0 ? [`${before}${counted(messages, "message")} ${what}`] : [],
+  )
   if (groups.length === 0 && notes.length === 0) notes.push("there are no messages to encode again")
   return notes.length > 0 ? [...notes, ""] : []
 }

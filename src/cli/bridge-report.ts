@@ -2,6 +2,8 @@ import { setInterval } from "../base/runtime.js"
 import type { BridgeHandlers, BridgeSpec, Joined } from "../bridge/bridge.js"
 import { Totals } from "../bridge/totals.js"
 import { printableJson } from "../capture/printable.js"
+import { counted } from "../capture/reports/report.js"
+import { visible } from "../capture/visible.js"
 import { ProtocolError } from "../codec/errors.js"
 import type { Settings } from "../codec/options.js"
 import type { Traffic } from "../codec/traffic.js"
@@ -9,25 +11,20 @@ import { isLz4 } from "../transport/address.js"
 import { adviceOn } from "./bridge-advice.js"
 import type { BridgeState } from "./bridge-metrics.js"
 import { errorText } from "./errors.js"
-import { count, printLine } from "./output.js"
 
 /** Seconds between checks of how much compression saves. */
 const ADVICE_SECONDS = 5
 
-/** Prints lines on standard output, with the time in UTC: text, or JSON objects. */
-export class BridgeLog {
-  readonly #json: boolean
+/** Prints a line: `words` as text, or `type` and `fields` as JSON. */
+export type BridgeLog = (type: string, words: string, fields: object) => void
 
-  constructor(json: boolean) {
-    this.#json = json
-  }
-
-  /** Prints a line: `words` as text, or `type` and `fields` as JSON. */
-  print(type: string, words: string, fields: object): void {
+/** Prints lines on standard output, with the time in UTC. */
+export const bridgeLog =
+  (json: boolean): BridgeLog =>
+  (type, words, fields) => {
     const time = new Date().toISOString()
-    printLine(this.#json ? printableJson({ type, time, ...fields }) : `${time} ${words}`)
+    console.log(json ? printableJson({ type, time, ...fields }) : visible(`${time} ${words}`))
   }
-}
 
 /** Prints the events of a bridge. */
 export class Report implements BridgeHandlers {
@@ -35,15 +32,13 @@ export class Report implements BridgeHandlers {
   readonly #maxConnections: number
   readonly #log: BridgeLog
   readonly #totals = new Totals()
-  #open = 0
-  #joined = 0
-  readonly #errors = new Map<string, number>()
+  readonly #state = {
+    ...{ open: 0, joined: 0, unreachable: 0, full: 0, isEnding: false },
+    isReachable: undefined as boolean | undefined,
+    errors: new Map<string, number>(),
+  }
   /** Errors that were counted when a side failed: they are reported again when the link ends. */
   readonly #counted = new WeakSet<Error>()
-  #unreachableCount = 0
-  #fullCount = 0
-  #isReachable: boolean | undefined
-  #isEnding = false
   /** The last error reported for the endpoint, so that repeated failures are only reported once. */
   #unreachable: string | undefined
   #full = false
@@ -57,13 +52,13 @@ export class Report implements BridgeHandlers {
   }
 
   joined({ number, from, to, counts }: Joined): void {
-    this.#open++
-    this.#joined++
-    this.#isReachable = true
+    this.#state.open++
+    this.#state.joined++
+    this.#state.isReachable = true
     this.#totals.begin(number, counts)
     this.#unreachable = undefined
     const fields = { connection: number, from, to }
-    this.#log.print("connected", `#${number} connected: ${from} to ${to}`, fields)
+    this.#log("connected", `#${number} connected: ${from} to ${to}`, fields)
   }
 
   failed({ number }: Joined, side: string, error: Error): void {
@@ -90,11 +85,11 @@ export class Report implements BridgeHandlers {
     const fields = { connection, side, ...errorFields(error, why) }
     const number = connection === null ? "" : `#${connection} `
     this.#countError(error)
-    this.#log.print("error", `${number}${what} by ${side}: ${why}`, fields)
+    this.#log("error", `${number}${what} by ${side}: ${why}`, fields)
   }
 
   ended({ number, counts }: Joined, error: Error | undefined, isForRoom: boolean): void {
-    this.#open--
+    this.#state.open--
     if (!isForRoom) this.#full = false
     this.#totals.end(number)
     const reason = error && !(error instanceof ProtocolError) ? error : undefined
@@ -102,30 +97,29 @@ export class Report implements BridgeHandlers {
     const why = reason ? ` (${errorText(reason)})` : ""
     const { sent, received } = counts()
     const flows = `${trafficText("sent", sent)}; ${trafficText("received", received)}`
-    this.#log.print("closed", `#${number} closed${why}: ${flows}`, {
+    this.#log("closed", `#${number} closed${why}: ${flows}`, {
       connection: number,
       error: reason ? errorFields(reason, errorText(reason)) : null,
-      sent: trafficFields(sent),
-      received: trafficFields(received),
+      sent: trafficOf((name) => sent[name]),
+      received: trafficOf((name) => received[name]),
     })
     this.#advise()
   }
 
   unreachable(from: string, error: Error): void {
-    this.#isReachable = false
-    this.#unreachableCount++
+    this.#state.isReachable = false
+    this.#state.unreachable++
     const line = `cannot connect to ${this.#to}: ${errorText(error)}`
     const fields = { to: this.#to, closed: from, ...errorFields(error, errorText(error)) }
-    if (line !== this.#unreachable)
-      this.#log.print("unreachable", `${line}; closed ${from}`, fields)
+    if (line !== this.#unreachable) this.#log("unreachable", `${line}; closed ${from}`, fields)
     this.#unreachable = line
   }
 
   full(from: string): void {
-    this.#fullCount++
+    this.#state.full++
     const maxConnections = this.#maxConnections
     const line = `there are ${maxConnections} connections, which is --max-connections; closed ${from}`
-    if (!this.#full) this.#log.print("full", line, { maxConnections, closed: from })
+    if (!this.#full) this.#log("full", line, { maxConnections, closed: from })
     this.#full = true
   }
 
@@ -134,15 +128,17 @@ export class Report implements BridgeHandlers {
     let before = this.#read()
     return setInterval(() => {
       const now = this.#read()
-      const sent = difference(before.sent, now.sent)
-      const received = difference(before.received, now.received)
+      const sent = trafficOf((name) => now.sent[name] - before.sent[name])
+      const received = trafficOf((name) => now.received[name] - before.received[name])
       before = now
+      const perSecond = (traffic: Traffic) =>
+        trafficOf((name) => Math.round(traffic[name] / seconds))
       const flows = [
-        trafficText("sent", perSecond(sent, seconds), "/s"),
-        trafficText("received", perSecond(received, seconds), "/s"),
+        trafficText("sent", perSecond(sent), "/s"),
+        trafficText("received", perSecond(received), "/s"),
       ]
-      const fields = { seconds, connections: this.#open, sent, received }
-      this.#log.print("statistics", `connections: ${this.#open}; ${flows.join("; ")}`, fields)
+      const fields = { seconds, connections: this.#state.open, sent, received }
+      this.#log("statistics", `connections: ${this.#state.open}; ${flows.join("; ")}`, fields)
     }, seconds * 1000)
   }
 
@@ -158,31 +154,23 @@ export class Report implements BridgeHandlers {
     const advice = adviceOn(this.#totals.total("sent"), settings, isLevelChosen)
     if (!advice) return
     this.#adviceFor = undefined
-    this.#log.print("advice", advice.words, { message: advice.words, options: advice.options })
+    this.#log("advice", advice.words, { message: advice.words, options: advice.options })
   }
 
   /** The bridge has been told to end. */
   ending(): void {
-    this.#isEnding = true
+    this.#state.isEnding = true
   }
 
   /** The state and the totals, for metrics. */
   get state(): BridgeState {
-    return {
-      open: this.#open,
-      joined: this.#joined,
-      ...this.#read(),
-      errors: this.#errors,
-      unreachable: this.#unreachableCount,
-      full: this.#fullCount,
-      isReachable: this.#isReachable,
-      isEnding: this.#isEnding,
-    }
+    return { ...this.#state, ...this.#read() }
   }
 
   #countError(error: Error): void {
     const { code = "unknown" } = error as NodeJS.ErrnoException
-    this.#errors.set(code, (this.#errors.get(code) ?? 0) + 1)
+    const { errors } = this.#state
+    errors.set(code, (errors.get(code) ?? 0) + 1)
   }
 
   #read(): Record<"sent" | "received", Traffic> {
@@ -200,30 +188,15 @@ function errorFields(error: Error, why: string): { code: string | null; message:
   return { code: code ?? null, message: code ? why.replace(`${code}: `, "") : why }
 }
 
-const trafficFields = ({ messages, plainBytes, wireBytes }: Traffic): Traffic => ({
-  messages,
-  plainBytes,
-  wireBytes,
+/** Returns traffic with what `count` returns for each of its counts. */
+const trafficOf = (count: (name: keyof Traffic) => number): Traffic => ({
+  messages: count("messages"),
+  plainBytes: count("plainBytes"),
+  wireBytes: count("wireBytes"),
 })
-
-function difference(before: Traffic, now: Traffic): Traffic {
-  return {
-    messages: now.messages - before.messages,
-    plainBytes: now.plainBytes - before.plainBytes,
-    wireBytes: now.wireBytes - before.wireBytes,
-  }
-}
-
-function perSecond({ messages, plainBytes, wireBytes }: Traffic, seconds: number): Traffic {
-  return {
-    messages: Math.round(messages / seconds),
-    plainBytes: Math.round(plainBytes / seconds),
-    wireBytes: Math.round(wireBytes / seconds),
-  }
-}
 
 /** Formats the traffic of one direction; `per` is a period, or empty for the total. */
 function trafficText(way: string, { messages, plainBytes, wireBytes }: Traffic, per = ""): string {
   const ratio = wireBytes > 0 ? ` (${(plainBytes / wireBytes).toFixed(2)} ×)` : ""
-  return `${way} ${count(messages, "message")}${per}, ${plainBytes} bytes${per} as ${wireBytes}${per} on the wire${ratio}`
+  return `${way} ${counted(messages, "message")}${per}, ${plainBytes} bytes${per} as ${wireBytes}${per} on the wire${ratio}`
 }

@@ -5,7 +5,7 @@ import { checkBudget, checkLz4Options, type Lz4Options, type Settings } from "..
 import { underCurve } from "../curve/compression.js"
 import { isLz4 } from "../transport/address.js"
 import type { ZmqError } from "../transport/zmq-error.js"
-import { BridgeLog, flag, Report } from "./bridge-report.js"
+import { bridgeLog, flag, Report } from "./bridge-report.js"
 import { type Command, command, parse, type Values, wholeNumber } from "./command.js"
 import { describeCurve, isKey, looksLikeKey, readCurve, type Side } from "./curve-keys.js"
 import { readDictionary } from "./dictionary.js"
@@ -86,7 +86,7 @@ const DRAIN_MS = 5000
 
 async function runBridge(given: BridgeArguments): Promise<void> {
   const { spec, isLevelChosen, statsSeconds, metrics, json } = given
-  const log = new BridgeLog(json)
+  const log = bridgeLog(json)
   const report = new Report(spec, log)
   const bridge = orUsageError(() => new Bridge(spec, report))
   const signalled = firstSignal()
@@ -100,13 +100,13 @@ async function runBridge(given: BridgeArguments): Promise<void> {
       const curve = spec[`${side}Curve`]
       if (!curve) continue
       const { words, fields } = describeCurve(side, curve)
-      log.print("curve", words, fields)
+      log("curve", words, fields)
     }
     if (server) {
       const [at, health] = [`${server.url}/metrics`, `${server.url}/health`]
-      log.print("metrics", `metrics at ${at}, health at ${health}`, { metrics: at, health })
+      log("metrics", `metrics at ${at}, health at ${health}`, { metrics: at, health })
     }
-    log.print("listening", `listening on ${endpoint}, connecting to ${to}`, { endpoint, to })
+    log("listening", `listening on ${endpoint}, connecting to ${to}`, { endpoint, to })
   } catch (error) {
     server?.close()
     throw new InputError(`cannot listen on ${spec.from}: ${errorText(error)}`)
@@ -114,7 +114,7 @@ async function runBridge(given: BridgeArguments): Promise<void> {
   const advice = report.repeatAdvice(spec.settings, isLevelChosen)
   const stats = statsSeconds === undefined ? undefined : report.repeatStatistics(statsSeconds)
   const signal = await signalled
-  log.print("ending", `${signal}: ending`, { signal })
+  log("ending", `${signal}: ending`, { signal })
   clearInterval(stats)
   clearInterval(advice)
   report.ending()

@@ -13,8 +13,7 @@ import {
 } from "./capture-options.js"
 import { CaptureReading } from "./capture-reading.js"
 import { type Command, command, type Values } from "./command.js"
-import { jsonSummary } from "./inspect-json.js"
-import { summaryText } from "./inspect-summary.js"
+import { jsonSummary, summaryText } from "./inspect-summary.js"
 import { Tally } from "./inspect-tally.js"
 import { Output, OutputClosed } from "./output.js"
 

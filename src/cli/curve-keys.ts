@@ -1,10 +1,11 @@
 import { existsSync } from "node:fs"
 import type { BridgeCurve } from "../bridge/curve-end.js"
+import { counted } from "../capture/reports/report.js"
 import { type Curve, curveOf, type KeyPair } from "../curve/curve.js"
 import { LIST_MAX_BYTES, parseKeyList, withoutMark } from "../curve/key-list.js"
 import { formatKey, KEY_DIGITS, keyInText } from "../curve/keys.js"
-import { fileError, InputError, UsageError } from "./errors.js"
-import { readStartSync } from "./input.js"
+import { InputError, orInputError, UsageError } from "./errors.js"
+import { readFileStart } from "./input.js"
 
 /** Maximum size of a file with keys that is read. */
 const FILE_MAX_BYTES = 4096
@@ -119,34 +120,20 @@ function readServerKey(option: string, value: string): Uint8Array {
 
 function readClientKeys(option: string, file: string): Set<string> {
   const what = `${option} ${file}`
-  let text: string
-  try {
-    text = textOf(readStartSync(file, LIST_MAX_BYTES))
-  } catch (error) {
-    throw fileError(file, error)
-  }
+  const text = textOf(file, LIST_MAX_BYTES)
   if (text.length === LIST_MAX_BYTES)
     throw new InputError(
       `${what}: the file is too large; it may have fewer than ${LIST_MAX_BYTES} bytes`,
     )
-  try {
-    return parseKeyList(what, text)
-  } catch (error) {
-    throw new InputError((error as Error).message)
-  }
+  return orInputError(() => parseKeyList(what, text))
 }
 
-/** Returns the text of a file of keys. */
-const textOf = (bytes: Buffer): string => withoutMark(bytes.toString("latin1"))
+const textOf = (file: string, maxBytes: number): string =>
+  withoutMark(readFileStart(file, maxBytes).toString("latin1"))
 
 /** Returns the key in a file: its only text, or the value of a variable among others. */
 function fromFile(file: string, variable: string): string {
-  let text: string
-  try {
-    text = textOf(readStartSync(file, FILE_MAX_BYTES))
-  } catch (error) {
-    throw fileError(file, error)
-  }
+  const text = textOf(file, FILE_MAX_BYTES)
   const lines = text.split("\n").map((line) => line.trim().replace(/^export\s+/, ""))
   const line = lines.find((each) => each.startsWith(`${variable}=`))
   return unquoted(line === undefined ? text : line.slice(variable.length + 1))
@@ -155,7 +142,6 @@ function fromFile(file: string, variable: string): string {
 /** Removes quotes, which a shell would, but not all readers of files of variables do. */
 const unquoted = (text: string): string => text.trim().replace(/^(['"])(.*)\1$/, "$2")
 
-/** Returns whether a text is a key. */
 export function isKey(text: string): boolean {
   try {
     return keyOf("", text).length > 0
@@ -165,24 +151,16 @@ export function isKey(text: string): boolean {
 }
 
 /** Parses a key. Errors do not quote it. */
-function keyOf(what: string, text: string): Uint8Array {
-  try {
-    return keyInText(what, text)
-  } catch (error) {
-    throw new InputError((error as Error).message)
-  }
-}
+const keyOf = (what: string, text: string): Uint8Array => orInputError(() => keyInText(what, text))
 
-/** Returns what is printed about the keys of a side, as text and as JSON. */
+/** Describes the keys of a side, in words and as fields of JSON. */
 export function describeCurve(
   side: Side,
   { isServer, publicKey, clientKeys }: BridgeCurve,
 ): { words: string; fields: object } {
   const role = isServer ? "server" : "client"
   const key = formatKey(publicKey)
-  const who = clientKeys
-    ? `; it accepts ${clientKeys.size} client${clientKeys.size === 1 ? "" : "s"}`
-    : ""
+  const who = clientKeys ? `; it accepts ${counted(clientKeys.size, "client")}` : ""
   return {
     words: `CURVE at --${side}: the bridge is the ${role}, with the public key ${key}${who}`,
     fields: { side, role, publicKey: key, ...(clientKeys && { clients: clientKeys.size }) },

@@ -10,13 +10,14 @@ import { parseHex } from "../capture/hex-text.js"
 import { contentFields, partFields } from "../capture/json-rows.js"
 import { partCount, printedParts, variousParts } from "../capture/parts.js"
 import { printableJson, utf8 } from "../capture/printable.js"
+import { counted } from "../capture/reports/report.js"
 import { contentOf } from "../capture/streams/messages.js"
 import { visible } from "../capture/visible.js"
 import { type Command, command } from "./command.js"
 import { readDictionary } from "./dictionary.js"
-import { InputError, UsageError } from "./errors.js"
+import { InputError, orInputError, UsageError } from "./errors.js"
 import { readStart } from "./input.js"
-import { base64, count, moreText, Output, OutputClosed } from "./output.js"
+import { base64, moreText, Output, OutputClosed } from "./output.js"
 import { cutTo } from "./terminal-text.js"
 
 export const decode: Command = command({
@@ -47,13 +48,9 @@ const TEXT_MAX_BYTES = 64 << 20
 const CONTENT_COLUMNS = 4096
 
 function bytesOf(text: string): Uint8Array {
-  try {
-    const bytes = parseHex(text)
-    if (bytes.length > 0) return bytes
-  } catch (error) {
-    throw new InputError((error as Error).message)
-  }
-  throw new InputError("there are no bytes to decode")
+  const bytes = orInputError(() => parseHex(text))
+  if (bytes.length === 0) throw new InputError("there are no bytes to decode")
+  return bytes
 }
 
 /** A line of the result: words, or an object in JSON. */
@@ -93,42 +90,29 @@ const KINDS: Readonly<Record<BytesKind, string>> = {
 function* rowsOf(bytes: Uint8Array, dictionary: Uint8Array | undefined): Generator<Row> {
   const as = kindOfBytes(bytes)
   yield {
-    words: [`${count(bytes.length, "byte")}, taken for ${KINDS[as]}`],
+    words: [`${counted(bytes.length, "byte")}, taken for ${KINDS[as]}`],
     fields: { type: "input", bytes: bytes.length, as },
   }
   for (const piece of decodeBytes(bytes, dictionary)) yield rowOf(piece)
 }
 
 function rowOf(piece: DecodedPiece): Row {
-  switch (piece.type) {
-    case "greeting": {
-      const { offset, version, mechanism, asServer } = piece
-      const role = asServer ? ", as its server" : ""
-      return {
-        words: [`byte ${offset}: greeting of ZMTP ${version}, mechanism ${mechanism}${role}`],
-        fields: piece,
-      }
-    }
-    case "command": {
-      const { data, ...fields } = piece
-      const { offset, bytes, name, detail } = fields
-      const meaning = detail ? `: ${detail}` : ""
-      return {
-        words: [`byte ${offset}: command ${name}, ${count(bytes, "byte")}${meaning}`],
-        fields: { ...fields, body: contentFields(data, base64) },
-      }
-    }
-    case "encrypted": {
-      const { offset, bytes } = piece
-      return {
-        words: [`byte ${offset}: MESSAGE of CURVE, ${count(bytes, "byte")}, encrypted`],
-        fields: piece,
-      }
-    }
-    case "message":
-      return messageRow(piece)
-    case "error":
-      return { words: [], fields: piece, error: piece.message }
+  if (piece.type === "message") return messageRow(piece)
+  if (piece.type === "error") return { words: [], fields: piece, error: piece.message }
+  const at = `byte ${piece.offset}`
+  if (piece.type === "greeting") {
+    const role = piece.asServer ? ", as its server" : ""
+    const words = `${at}: greeting of ZMTP ${piece.version}, mechanism ${piece.mechanism}${role}`
+    return { words: [words], fields: piece }
+  }
+  const size = counted(piece.bytes, "byte")
+  if (piece.type === "encrypted")
+    return { words: [`${at}: MESSAGE of CURVE, ${size}, encrypted`], fields: piece }
+  const { data, ...fields } = piece
+  const meaning = piece.detail ? `: ${piece.detail}` : ""
+  return {
+    words: [`${at}: command ${piece.name}, ${size}${meaning}`],
+    fields: { ...fields, body: contentFields(data, base64) },
   }
 }
 
@@ -138,37 +122,25 @@ function messageRow({ type, messages, partOffset, ...piece }: MessagePiece): Row
   const end = isWhole ? "" : "; more parts follow it"
   const words: string[] = []
   const errors: string[] = []
-  for (const message of messages) {
-    const { arena } = message
+  const fields = messages.map((message) => {
+    const { arena = null, wireBytes, plainBytes } = message
     const { parts, more } = printedParts(message)
     const what = arena ? `message ${arena.index + 1} of ${arena.messages} in an arena` : "message"
-    words.push(`byte ${offset}: ${what}, ${count(partCount(message), "part")}${scheme}${end}`)
-    for (const [i, part] of parts.entries()) {
-      const at = partOffset(message, i)
-      words.push(...partWords(part, at))
-    }
+    words.push(`byte ${offset}: ${what}, ${counted(partCount(message), "part")}${scheme}${end}`)
+    for (const [i, part] of parts.entries()) words.push(...partWords(part, partOffset(message, i)))
     if (more) words.push(`  ${moreText(more)}`)
     for (const [i, { error }] of variousParts(message).entries())
       if (error) errors.push(`byte ${partOffset(message, i)}: ${error.code}: ${error.message}`)
-  }
-  const fields = {
-    type,
-    ...piece,
-    messages: messages.map((message) => {
-      const { parts, more } = printedParts(message)
-      return {
-        wireBytes: message.wireBytes,
-        plainBytes: message.plainBytes,
-        arena: message.arena ?? null,
-        parts: parts.map((part, i) => ({
-          offset: partOffset(message, i),
-          ...partFields(part, true, base64),
-        })),
-        ...(more && { more }),
-      }
-    }),
-  }
-  return { words, fields, error: errors[0] }
+    return {
+      ...{ wireBytes, plainBytes, arena },
+      parts: parts.map((part, i) => ({
+        offset: partOffset(message, i),
+        ...partFields(part, true, base64),
+      })),
+      ...(more && { more }),
+    }
+  })
+  return { words, fields: { type, ...piece, messages: fields }, error: errors[0] }
 }
 
 const NAMES: Readonly<Record<PartKind, string>> = {
@@ -182,7 +154,7 @@ const NAMES: Readonly<Record<PartKind, string>> = {
 
 function partWords(part: CapturePart, at: number): string[] {
   const { kind, wire, plain, error } = part
-  const sizes = `${count(wire.length, "byte")}, ${plain ? `${plain.length} plain` : "not decoded"}`
+  const sizes = `${counted(wire.length, "byte")}, ${plain ? `${plain.length} plain` : "not decoded"}`
   const head = `  byte ${at}: ${NAMES[kind]}; ${sizes}`
   if (error) return [head, `    ${error.code}: ${error.message}`]
   const shown = contentOf(part)

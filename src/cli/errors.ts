@@ -22,6 +22,18 @@ export function fileError(file: string, error: unknown, missing = "no such file"
   return new InputError(`${file}: ${words[code ?? ""] ?? message}`)
 }
 
+/** Returns what `read` returns. Its error becomes an InputError with the same words, or what `errorOf` returns. */
+export function orInputError<T>(
+  read: () => T,
+  errorOf = (error: unknown): Error => new InputError((error as Error).message),
+): T {
+  try {
+    return read()
+  } catch (error) {
+    throw errorOf(error)
+  }
+}
+
 /** Adds the file's name to the error for a file that is not a capture. Returns other errors unchanged. */
 export function captureError(file: string, error: unknown): unknown {
   const { code, message } = error as NodeJS.ErrnoException

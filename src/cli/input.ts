@@ -150,18 +150,23 @@ function readError(name: string, error: NodeJS.ErrnoException): Error {
   return fileError(name, error)
 }
 
-/** Reads at most `maxBytes`, because a file such as a device may have no end. */
-export function readStartSync(file: string, maxBytes: number): Buffer {
+/**
+ * Reads at most `maxBytes` of a file, because one such as a device may have no end.
+ *
+ * @throws InputError if it cannot be read.
+ */
+export function readFileStart(file: string, maxBytes: number): Buffer {
   const bytes = Buffer.alloc(maxBytes)
-  const descriptor = openSync(file, "r")
+  let length = 0
+  let descriptor: number | undefined
   try {
-    let length = 0
-    for (;;) {
-      const read = readSync(descriptor, bytes, length, maxBytes - length, null)
-      length += read
-      if (read === 0 || length === maxBytes) return bytes.subarray(0, length)
-    }
+    descriptor = openSync(file, "r")
+    for (let read = 1; read > 0; length += read)
+      read = readSync(descriptor, bytes, length, maxBytes - length, null)
+    return bytes.subarray(0, length)
+  } catch (error) {
+    throw fileError(file, error)
   } finally {
-    closeSync(descriptor)
+    if (descriptor !== undefined) closeSync(descriptor)
   }
 }

@@ -5,28 +5,36 @@ import { isShipment, variousParts } from "../capture/parts.js"
 import { type ConnectionSummary, connectionSummary } from "../capture/summary.js"
 import type { Traffic } from "../codec/traffic.js"
 
-/** Totals of a whole capture, regardless of a filter. */
-export interface Summary {
-  /** The first connections, up to the tally's maximum. */
-  connections: ConnectionSummary[]
+/** Totals of the events of a capture, whether they match a filter or not. */
+interface Totals {
   /** The number of all connections. */
   connectionCount: number
-  /** The number of those with matching rows; undefined if all connections are in the summary. */
-  matchingConnections: number | undefined
+  /** The earliest and the latest time. */
+  start: Time
+  end: Time
+  rows: number
+  /** Rows that match the filter. */
+  matching: number
+  errors: number
+  /** Traffic of all connections in both directions. */
+  traffic: Traffic
+}
+
+/** Counts of what has no events. */
+interface Uncaptured {
   /** Number of TCP connections with data, whether ZMTP or not. */
   tcpConnections: number
   /** Numbers of packets that were not read, by what they are. */
   unread: ReadonlyMap<string, number>
   /** Numbers of connections that were refused, by server. */
   refused: ReadonlyMap<string, number>
-  /** The earliest and the latest time. */
-  start: Time
-  end: Time
-  rows: number
-  matching: number
-  errors: number
-  /** Traffic of all connections in both directions. */
-  traffic: Traffic
+}
+
+export interface Summary extends Readonly<Totals>, Uncaptured {
+  /** The first connections, up to the tally's maximum. */
+  connections: ConnectionSummary[]
+  /** The number of those with matching rows; undefined if all connections are in the summary. */
+  matchingConnections: number | undefined
 }
 
 /** Sums up the events of a capture. */
@@ -34,21 +42,14 @@ export class Tally {
   readonly #maxConnections: number
   readonly #onlyMatching: boolean
   /** The connections in the summary. The summary of a closed one is all that is kept of it. */
-  readonly #listed = new Map<
-    number,
-    { connection: CaptureConnection } | { closed: ConnectionSummary }
-  >()
+  readonly #listed = new Map<number, CaptureConnection | ConnectionSummary>()
   /** Connections with matching rows, up to KEPT_CONNECTIONS_MAX. */
   readonly #matching = new Set<number>()
   readonly #errors = new Map<number, number>()
-  readonly #traffic: Traffic = { messages: 0, plainBytes: 0, wireBytes: 0 }
-  #connectionCount = 0
-  #errorCount = 0
-  #start: Time
-  #end: Time
-  #rows = 0
-  /** Number of rows that matched the filter. */
-  matching = 0
+  readonly #totals: Totals = {
+    ...{ connectionCount: 0, start: undefined, end: undefined, rows: 0, matching: 0, errors: 0 },
+    traffic: { messages: 0, plainBytes: 0, wireBytes: 0 },
+  }
 
   /**
    * @param maxConnections connections to keep. Others are only counted, so that memory does not
@@ -62,39 +63,44 @@ export class Tally {
 
   /** Adds an event, and whether it matches the filter; `hasRow` says whether it is a row. */
   add(event: CaptureEvent, matching: boolean, hasRow = true): void {
-    if (hasRow) this.#rows++
-    if (hasRow && matching) this.matching++
+    const totals = this.#totals
+    const isMatch = hasRow && matching
+    if (hasRow) totals.rows++
+    if (isMatch) totals.matching++
     this.#addTime(timeOf(event))
     const errors = errorsOf(event)
-    const id = event.connection?.id ?? 0
-    this.#errorCount += errors
-    if (event.type === "connection") this.#connectionCount++
+    totals.errors += errors
+    if (event.type === "connection") totals.connectionCount++
     if (event.type === "message") this.#addMessage(event.message)
-    if (!event.connection) return
+    const { connection } = event
+    if (!connection) return
+    const { id } = connection
     if (errors > 0 && id <= KEPT_CONNECTIONS_MAX)
       this.#errors.set(id, (this.#errors.get(id) ?? 0) + errors)
-    if (hasRow && matching && this.#matching.size < KEPT_CONNECTIONS_MAX) this.#matching.add(id)
-    const wanted = this.#onlyMatching ? hasRow && matching : event.type === "connection"
+    if (isMatch && this.#matching.size < KEPT_CONNECTIONS_MAX) this.#matching.add(id)
+    const wanted = this.#onlyMatching ? isMatch : event.type === "connection"
     if (wanted && !this.#listed.has(id) && this.#listed.size < this.#maxConnections)
-      this.#listed.set(id, { connection: event.connection })
+      this.#listed.set(id, connection)
     // Drops the reference, so that the connection and its dictionaries can be freed.
     if (event.type === "close" && this.#listed.has(id))
-      this.#listed.set(id, { closed: this.#summaryOf(event.connection) })
+      this.#listed.set(id, this.#summaryOf(connection))
   }
 
   #addMessage(message: CaptureMessage): void {
     const { plainBytes, wireBytes } = message
     // As in a connection's traffic, a dictionary only counts its bytes on the wire.
-    if (!isShipment(message)) this.#traffic.messages++
-    this.#traffic.plainBytes += plainBytes
-    this.#traffic.wireBytes += wireBytes
+    const { traffic } = this.#totals
+    if (!isShipment(message)) traffic.messages++
+    traffic.plainBytes += plainBytes
+    traffic.wireBytes += wireBytes
   }
 
   // Segments that were retransmitted come late but keep their old times.
   #addTime(time: Time): void {
     if (time === undefined) return
-    if (this.#start === undefined || time < this.#start) this.#start = time
-    if (this.#end === undefined || time > this.#end) this.#end = time
+    const totals = this.#totals
+    if (totals.start === undefined || time < totals.start) totals.start = time
+    if (totals.end === undefined || time > totals.end) totals.end = time
   }
 
   summary(
@@ -103,21 +109,13 @@ export class Tally {
     refused: Summary["refused"] = new Map(),
   ): Summary {
     const connections = Array.from(this.#listed.values(), (listed) =>
-      "closed" in listed ? listed.closed : this.#summaryOf(listed.connection),
+      "sides" in listed ? listed : this.#summaryOf(listed),
     )
     return {
+      ...this.#totals,
+      ...{ tcpConnections, unread, refused },
       connections: connections.sort((a, b) => a.id - b.id),
-      connectionCount: this.#connectionCount,
       matchingConnections: this.#onlyMatching ? this.#matching.size : undefined,
-      tcpConnections,
-      unread,
-      refused,
-      start: this.#start,
-      end: this.#end,
-      rows: this.#rows,
-      matching: this.matching,
-      errors: this.#errorCount,
-      traffic: this.#traffic,
     }
   }
 

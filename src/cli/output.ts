@@ -1,24 +1,15 @@
+import { counted } from "../capture/reports/report.js"
 import { visible } from "../capture/visible.js"
 import { fileError } from "./errors.js"
 
-/** Prints a line, without control characters that affect a terminal. */
-export function printLine(text: string): void {
-  console.log(visible(text))
-}
-
-/** Prints such a line on standard error. */
+/** Prints a line on standard error, without control characters that affect a terminal. */
 export function printErrorLine(text: string): void {
   console.error(visible(text))
 }
 
-/** Formats a count with its noun. */
-export function count(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? "" : "s"}`
-}
-
 /** Says how many parts of a message are not printed. */
 export const moreText = (more: { parts: number; plainBytes: number }): string =>
-  `and ${count(more.parts, "more part")}, ${count(more.plainBytes, "byte")}`
+  `and ${counted(more.parts, "more part")}, ${counted(more.plainBytes, "byte")}`
 
 /** Characters that are buffered before they are written. */
 const BUFFER_CHARS = 1 << 16
@@ -70,11 +61,6 @@ export class Output {
  * @throws InputError if it cannot be written, unless the reader has closed it.
  */
 export function printResult(...lines: readonly string[]): Promise<void> {
-  return printLines(lines)
-}
-
-/** Does the same for any number of lines. */
-export function printLines(lines: readonly string[]): Promise<void> {
   return printBytes(lines.map((line) => `${visible(line)}\n`).join(""))
 }
 

@@ -1,10 +1,11 @@
 import { type PacketFile, pcap, pcapng } from "../capture/plain/packet-file.js"
 import { type PlainCounts, PlainPackets } from "../capture/plain/plain-packets.js"
+import { counted } from "../capture/reports/report.js"
 import { DECODING, DICTIONARY, decodingOf, FILE_HELP, filesOf } from "./capture-options.js"
 import { CaptureReading } from "./capture-reading.js"
 import { type Command, command } from "./command.js"
 import { InputError, UsageError } from "./errors.js"
-import { count, Output, OutputClosed, printErrorLine } from "./output.js"
+import { Output, OutputClosed, printErrorLine } from "./output.js"
 import { OutputFile } from "./output-file.js"
 
 export const plain: Command = command({
@@ -117,20 +118,20 @@ class FileBuffer {
 function describe(counts: PlainCounts): string {
   const { connections, messages, commands, packets, leftOut, errors } = counts
   const written = [
-    count(connections, "connection"),
-    count(messages, "message"),
-    count(commands, "command"),
+    counted(connections, "connection"),
+    counted(messages, "message"),
+    counted(commands, "command"),
   ]
   const { dictionaries, undecodable, encrypted, old } = leftOut
   const missing = [
     dictionaries > 0 && `${dictionaries} ${dictionaries === 1 ? "dictionary" : "dictionaries"}`,
-    undecodable > 0 && `${count(undecodable, "message")} that cannot be decoded`,
-    encrypted > 0 && count(encrypted, "encrypted connection"),
-    old > 0 && `${count(old, "connection")} of ZMTP 1 or 2`,
+    undecodable > 0 && `${counted(undecodable, "message")} that cannot be decoded`,
+    encrypted > 0 && counted(encrypted, "encrypted connection"),
+    old > 0 && `${counted(old, "connection")} of ZMTP 1 or 2`,
   ].filter((what) => what !== false)
   return [
-    `wrote ${written.join(", ")} in ${count(packets, "packet")}`,
+    `wrote ${written.join(", ")} in ${counted(packets, "packet")}`,
     ...(missing.length > 0 ? [`left out: ${missing.join(", ")}`] : []),
-    ...(errors > 0 ? [`${count(errors, "error")} in the recording: see inspect`] : []),
+    ...(errors > 0 ? [`${counted(errors, "error")} in the recording: see inspect`] : []),
   ].join("; ")
 }

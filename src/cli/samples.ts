@@ -4,9 +4,10 @@ import { CaptureReader } from "../capture/index.js"
 import { fileType, SIGNATURE_BYTES } from "../capture/packets/file-type.js"
 import { printedParts, variousParts } from "../capture/parts.js"
 import { utf8 } from "../capture/printable.js"
+import { counted } from "../capture/reports/report.js"
 import { DamagedInput, UsageError } from "./errors.js"
 import { nameOf, peek, readChunks, startOf } from "./input.js"
-import { count, printErrorLine } from "./output.js"
+import { printErrorLine } from "./output.js"
 
 /** Limits for all files together: bytes, and samples, each of which takes some more memory. */
 const KEPT_MAX_BYTES = 64 << 20
@@ -54,7 +55,7 @@ export class Samples {
         samples.#isCut = bytes.length === room
       }
       if (!samples.full) continue
-      printErrorLine(`zeromq-lz4: only the first ${count(samples.#count, "sample")} are used`)
+      printErrorLine(`zeromq-lz4: only the first ${counted(samples.#count, "sample")} are used`)
       break
     }
     return samples
@@ -102,7 +103,7 @@ export class Samples {
     }
     if (!this.full) add(reader.end())
     if (undecoded > 0)
-      printErrorLine(`zeromq-lz4: ${name}: ${count(undecoded, "part")} did not decode`)
+      printErrorLine(`zeromq-lz4: ${name}: ${counted(undecoded, "part")} did not decode`)
   }
 
   /** Prints once that a file may have a sample in each line. */

@@ -1,4 +1,5 @@
 import type { CaptureFilter } from "../capture/filter/capture-filter.js"
+import { counted } from "../capture/reports/report.js"
 import { Codec } from "../codec/codec.js"
 import { MIN_COMPRESS_BYTES_WITH_DICTIONARY } from "../codec/options.js"
 import { trainDictionary } from "../codec/trainer.js"
@@ -6,7 +7,7 @@ import { DICTIONARY_MAX_BYTES } from "../codec/wire.js"
 import { FILTER, filterOf } from "./capture-options.js"
 import { type Command, command } from "./command.js"
 import { InputError, UsageError } from "./errors.js"
-import { count, printBytes, printErrorLine, printResult } from "./output.js"
+import { printBytes, printErrorLine, printResult } from "./output.js"
 import { OutputFile } from "./output-file.js"
 import { type SampleOptions, Samples } from "./samples.js"
 import { shippedBytes, thinOut } from "./training-data.js"
@@ -62,7 +63,7 @@ async function makeDictionary(
   const tested = few ? messages : messages.filter((_, i) => i % HELD_OUT === 0)
   const heldOut = tested.flat()
   const used = few ? messages : messages.filter((_, i) => i % HELD_OUT !== 0)
-  const usedSamples = count(used.flat().length, "sample")
+  const usedSamples = counted(used.flat().length, "sample")
 
   const dictionary = await trainDictionary(thinOut(used), { capacity })
   if (dictionary.length === 0)
@@ -78,7 +79,7 @@ async function makeDictionary(
   const what = few ? ", which it was made of" : " held out"
   const lines = [
     `${nameOfOutput(output)}: a dictionary of ${dictionary.length} bytes, made of ${usedSamples}`,
-    `on ${count(heldOut.length, "sample")}${what}, ${before.plainBytes} bytes:`,
+    `on ${counted(heldOut.length, "sample")}${what}, ${before.plainBytes} bytes:`,
     `  without it  ${before.wireBytes} bytes on the wire, ${percent(before)}`,
     `  with it     ${after.wireBytes} bytes on the wire, ${percent(after)}`,
     breakEven(dictionary, (before.wireBytes - after.wireBytes) / tested.length),
@@ -98,7 +99,7 @@ function breakEven(dictionary: Uint8Array, savedPerMessage: number): string {
   const bytes = shippedBytes(dictionary)
   const sent = `each connection first sends the dictionary, ${bytes} bytes`
   if (savedPerMessage <= 0) return `${sent}, and these messages do not make up for it`
-  return `${sent}: it pays after ${count(Math.ceil(bytes / savedPerMessage), "message")} like these`
+  return `${sent}: it pays after ${counted(Math.ceil(bytes / savedPerMessage), "message")} like these`
 }
 
 function noSamplesReason({ lines, filter }: SampleOptions, captured: boolean): string {

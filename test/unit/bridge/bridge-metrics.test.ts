@@ -5,7 +5,7 @@ import { describe, expect, test, vi } from "vitest"
 import { payload } from "../../../bench/payloads.mjs"
 import { adviceOn } from "../../../src/cli/bridge-advice.js"
 import { type BridgeState, metricsText } from "../../../src/cli/bridge-metrics.js"
-import { BridgeLog, Report } from "../../../src/cli/bridge-report.js"
+import { bridgeLog, Report } from "../../../src/cli/bridge-report.js"
 import { checkLz4Options, type Lz4Options } from "../../../src/codec/options.js"
 import { main, runCommand } from "../../support/command.js"
 import { RawServer, rawClient, rawZmtpClient } from "../../support/raw-ends.js"
@@ -201,7 +201,7 @@ test("a bridge whose connections make room for others says once that it is full,
   const lines: string[] = []
   const log = vi.spyOn(console, "log").mockImplementation((line) => lines.push(line))
   try {
-    const report = new Report({ to: "to", maxConnections: 1 }, new BridgeLog(false))
+    const report = new Report({ to: "to", maxConnections: 1 }, bridgeLog(false))
     const counts = () => ({
       sent: { ...none, dictionary: false },
       received: { ...none, dictionary: false },
@@ -256,7 +256,7 @@ describe("advice about traffic that does not get smaller", () => {
     const lines: string[] = []
     const log = vi.spyOn(console, "log").mockImplementation((line) => lines.push(line))
     try {
-      const report = new Report({ to: "to", maxConnections: 1 }, new BridgeLog(false))
+      const report = new Report({ to: "to", maxConnections: 1 }, bridgeLog(false))
       const counts = {
         sent: { ...traffic(100), dictionary: false },
         received: { ...none, dictionary: false },

@@ -9,9 +9,8 @@ import { type CaptureEvent, CaptureFormatError, CaptureReader } from "zeromq-lz4
 import { Codec } from "zeromq-lz4/codec"
 import { jsonRow as jsonOf } from "../../../src/capture/json-rows.js"
 import { printableJson } from "../../../src/capture/printable.js"
-import { BridgeLog, Report } from "../../../src/cli/bridge-report.js"
-import { jsonSummary } from "../../../src/cli/inspect-json.js"
-import { summaryText } from "../../../src/cli/inspect-summary.js"
+import { bridgeLog, Report } from "../../../src/cli/bridge-report.js"
+import { jsonSummary, summaryText } from "../../../src/cli/inspect-summary.js"
 import { tableRow } from "../../../src/cli/inspect-table.js"
 import { Tally } from "../../../src/cli/inspect-tally.js"
 import { ProtocolError } from "../../../src/codec/errors.js"
@@ -357,7 +356,7 @@ describe("the bridge", () => {
         Object.assign(new Error(HOSTILE), { code: "ECONNRESET", syscall: "read" }),
       ]
       try {
-        const report = new Report({ to: HOSTILE, maxConnections: 1 }, new BridgeLog(json))
+        const report = new Report({ to: HOSTILE, maxConnections: 1 }, bridgeLog(json))
         for (const error of errors) {
           report.joined(joined)
           report.failed(joined, HOSTILE, error)
