@@ -1,4 +1,4 @@
-/** The API of zeromq.js 5 and earlier, as `zeromq/v5-compat` has it, with sockets that also speak `lz4+tcp://`. */
+/** The API of zeromq.js 5, as `zeromq/v5-compat` has it, with sockets that also speak `lz4+tcp://`. */
 import type * as zmq from "zeromq"
 import type * as v5 from "zeromq/v5-compat.js"
 import {
@@ -91,10 +91,7 @@ function given<T>(socket: v5.Socket, options: EndpointOptions | undefined, call:
   }
 }
 
-/**
- * Returns whether an argument is meant as options. Others are ignored as in `zeromq/v5-compat`, since
- * programs give such methods to forEach(), or callbacks to those that take none.
- */
+/** Returns whether an argument is meant as options. Others are ignored: forEach() passes an index. */
 function isOptions(argument: unknown): argument is EndpointOptions {
   return typeof argument === "object" && argument !== null && !Array.isArray(argument)
 }
@@ -102,7 +99,7 @@ function isOptions(argument: unknown): argument is EndpointOptions {
 /** The callback for when a socket is bound, with the error if it could not be. */
 export type Callback = (error?: Error) => void
 
-/** A socket of the old API, which binds and connects with the options of an endpoint as last argument. */
+/** A socket of the old API. The options of an endpoint are the last argument of bind and connect. */
 export interface Socket extends v5.Socket {
   /** What a socket of this package has for its `lz4+tcp://` endpoints: statistics, events, `flush()`. */
   readonly lz4: Lz4
@@ -151,8 +148,8 @@ export const Socket: new (type: v5.SocketType) => Socket = class
   }
 
   /**
-   * Most types begin to receive inside zeromq.js's constructor, before this class's own goes on. And
-   * zeromq.js receives again at once if the socket is busy, so that a bind or unbind would never end.
+   * Most types begin to receive inside zeromq.js's constructor, before ours goes on. And zeromq.js tries
+   * again at once if the socket is busy: a bind or unbind would never end.
    */
   override _recv(): Promise<void> {
     replaceInner(this)

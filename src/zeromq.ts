@@ -46,14 +46,11 @@ function find<T>(name: string, byLiteral: () => T | false): T {
 
 const isSingleExecutable = (): boolean => process.getBuiltinModule?.("node:sea")?.isSea() ?? false
 
-/**
- * Returns the error to throw if zeromq.js cannot be loaded: the original one, or one that says what
- * to do.
- */
+/** Returns the error to throw if zeromq.js cannot be loaded: one that says what to do, if possible. */
 function explained(error: NodeJS.ErrnoException, name: string): Error {
   const { code, message } = error
   if (code === "MODULE_NOT_FOUND") {
-    // Leave errors about zeromq's own dependencies alone. Yarn's Plug'n'Play has its own wording.
+    // Not errors about zeromq's own dependencies. Yarn's Plug'n'Play has its own wording.
     if (!message.includes(`'${name}'`) && !("pnpCode" in error)) return error
     return loadError(
       "ERR_LZ4_ZEROMQ_MISSING",

@@ -8,8 +8,8 @@ import { lz4Endpoints } from "./endpoints/lz4-endpoints.js"
 import {
   ENDPOINT_METHODS,
   type EndpointMethods,
-  NativeEndpoints,
   type NativeMethods,
+  nativeEndpoints,
 } from "./endpoints/native-endpoints.js"
 import { unwatch, watch } from "./event-loop/exit.js"
 import type { Lz4 } from "./lz4.js"
@@ -86,14 +86,11 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     (nativeRequest ||
       inherited("readable", socket) ||
       (Base.name === "Reply" && inherited("writable", socket)))
-  const nativeEndpoints = new NativeEndpoints(native, Base.name, (socket) => coreOf(socket))
+  const libzmqs = nativeEndpoints(native, Base.name, (socket) => coreOf(socket))
 
   // Named as the class in zeromq.js, because V8 prints the name in messages.
   class Socket extends Base {
-    /**
-     * Set with the first `lz4+tcp://` endpoint. The field itself is missing while zeromq.js's constructor
-     * sets options.
-     */
+    /** Set with the first `lz4+tcp://` endpoint. zeromq.js's constructor sets options before it exists. */
     #core: SocketCore | undefined
 
     static {
@@ -145,7 +142,6 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       return lastEndpoint ?? super.lastEndpoint
     }
 
-    /** Returns the socket core, which the first `lz4+tcp://` endpoint creates. */
     [OPEN](): SocketCore {
       if (this.#core) return this.#core
       const state = ensureState(this)
@@ -154,8 +150,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       this.#core = core
       state.core = core
       watch(this, state)
-      if (state.nativeEndpoints > 0 || hasUnfinished(this, state))
-        nativeEndpoints.mix(this, state, core)
+      if (state.nativeEndpoints > 0 || hasUnfinished(this, state)) libzmqs.mix(this, state, core)
       state.earlyOperations?.begin(core)
       return core
     }
@@ -176,7 +171,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       super.setInt32Option(option, value)
       state.setNumber(option, value, this)
       const core = coreOf(this)
-      // The timeouts of libzmq itself are the socket core's then: see NativeEndpoints.mix().
+      // The timeouts of libzmq itself are the socket core's then: see nativeEndpoints().
       if (!core?.operations.mixed) return
       if (option === OPTION.sendTimeout) super.setInt32Option(option, 0)
       if (option === OPTION.receiveTimeout) super.setInt32Option(option, NATIVE_RECEIVE_MS)
@@ -220,9 +215,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     // zeromq.js itself checks sockets that only have libzmq's endpoints.
     if (state.core || isOurs) state.checkFree()
     if (isOurs) return lz4Endpoints[name](socket, state, args)
-    return explainRefusal(nativeRefusalReason(args), args, () =>
-      nativeEndpoints[name](socket, state, args),
-    )
+    return explainRefusal(nativeRefusalReason(args), args, () => libzmqs[name](socket, state, args))
   })
   defineMessageMethods(Socket.prototype, native, Base.name, coreOf)
 
@@ -278,7 +271,7 @@ function defineEndpointMethods(
   }
 }
 
-/** Returns whether a class derived from `base` redefines a member, itself or through a class in between. */
+/** Returns whether a class derived from `base`, or one in between, redefines a member. */
 function redefines(prototype: object, name: string, base: object): boolean {
   for (let at: object | null = prototype; at && at !== base; at = Object.getPrototypeOf(at))
     if (Object.hasOwn(at, name)) return true

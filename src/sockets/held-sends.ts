@@ -32,8 +32,8 @@ interface HeldSend extends PendingSend {
 }
 
 /**
- * Messages that wait until the event loop has polled, because what is known of the connections is old, in
- * the order of their calls. If one finds no room then, it is the pending call, and the others wait behind it.
+ * Messages that wait, in order, until the event loop has polled, because what is known of the connections
+ * is old. If one finds no room then, it becomes the pending call, and the others wait behind it.
  */
 export class HeldSends {
   readonly #queue = new Queue<HeldSend>()
@@ -44,7 +44,7 @@ export class HeldSends {
   /** Whether the messages wait for a poll, and not behind a pending call. */
   #awaitsPoll = false
 
-  /** @param makePending makes a message the pending call if it must wait for room; returns whether it must. */
+  /** @param makePending makes a message that finds no room the pending call; returns whether it did. */
   constructor(
     makePending: (held: PendingSend, leftMs: number) => boolean,
     send: (held: PendingSend) => void,
@@ -74,7 +74,7 @@ export class HeldSends {
     })
   }
 
-  /** Calls back after the next poll, unless that is planned already. */
+  /** Calls back after the next poll, unless a callback waits for one. */
   sendAfterPoll(callback: () => void): void {
     if (this.#awaitsPoll) return
     this.#awaitsPoll = true

@@ -46,15 +46,14 @@ const RULES: Readonly<Partial<Record<SocketTypeName, Rules>>> = {
  * adds and removes routing ids and envelopes, pairs requests with replies, and represents many
  * peers. So there are two sockets of one type, and rules for their cooperation.
  *
- * Our transport speaks plain ZMTP, but does not serve the `tcp://` endpoints of such a socket. This class
- * would still be needed for `ipc://`, `inproc://` and endpoints that were opened before the first
- * `lz4+tcp://` one. What an endpoint can do would depend on the order of calls: only libzmq has
- * `tcpMaxRetransmitTimeout`, `sendBufferSize`, `receiveBufferSize`, `interface` and `socksProxy`, and its
- * threads keep `tcp://` peers alive while the program computes. The gain would be that libzmq is not polled.
+ * Our transport speaks plain ZMTP, but does not serve the `tcp://` endpoints of such a socket. The gain
+ * would be that libzmq is not polled. But this class would still be needed, for `ipc://`, `inproc://` and
+ * endpoints opened before the first `lz4+tcp://` one, and what an endpoint can do would depend on the
+ * order of calls: only libzmq has `tcpMaxRetransmitTimeout`, `sendBufferSize`, `receiveBufferSize`,
+ * `interface` and `socksProxy`, and its threads keep peers alive while the program computes.
  *
- * Nor is the number of libzmq's peers read from its events, which would give each peer of a mixed PUSH the
- * same share: a pending receive() of an observer keeps the process alive, and libzmq's thread stops when
- * nobody reads its events.
+ * Nor is the number of libzmq's peers read from its events, to give each peer of a PUSH the same share: a
+ * pending receive() of an observer keeps the process alive, and libzmq stops if nobody reads its events.
  */
 export class MixedSocket {
   readonly #type: SocketType

@@ -54,7 +54,7 @@ export class Monitor {
     else if (event && this.#events.length < EVENTS_MAX) this.#events.push(event)
   }
 
-  /** Asks libzmq from now on: it has an endpoint, or the socket is closing, which is an event of libzmq's. */
+  /** Asks libzmq from now on: it has an endpoint, or an event for the end of the socket. */
   useNative(): void {
     this.#usesNative = true
     if (this.#waiting) this.#listen()

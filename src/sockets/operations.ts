@@ -18,10 +18,7 @@ import type { SocketState } from "./state.js"
 
 const RESOLVED = Promise.resolve()
 
-/**
- * The calls of send() and receive() of a socket. One of each may wait: for a peer or a message,
- * until a timeout, or for its turn of the event loop.
- */
+/** The calls of send() and receive() of a socket. One of each may wait. */
 export class Operations implements SocketTypeEvents {
   readonly type: SocketType
   /** Takes the place of `type` if the socket has endpoints of libzmq, too. */
@@ -30,8 +27,8 @@ export class Operations implements SocketTypeEvents {
   /** The running proxy that uses the socket. It is woken whenever pending calls would be. */
   proxy: { wake(): void } | undefined
   /**
-   * Whether the socket both sends and receives. As in libzmq, a program that waits for room also makes
-   * such a socket look for messages, and the reverse: pipes that are found empty or full lose their turn.
+   * Whether the socket both sends and receives. As in libzmq, it then looks for messages before it waits
+   * for room, and the reverse: pipes that are found empty or full lose their turn.
    */
   readonly #isTwoWay: boolean
   readonly #state: SocketState
@@ -117,7 +114,7 @@ export class Operations implements SocketTypeEvents {
 
   readable(): void {
     if (this.#receiving && this.hasIn()) this.#finishReceiving()
-    // An option set meanwhile may let it send. As in libzmq, that shows only when something else happens.
+    // An option set meanwhile may let it send. As in libzmq, it takes another event to notice.
     else if (this.#sending && !this.#sending.isBehind) this.writable()
     this.proxy?.wake()
   }
@@ -139,8 +136,8 @@ export class Operations implements SocketTypeEvents {
     })
   }
 
-  // A call that only waits for its turn gets that in any case: if two loops gave it to each other in ticks,
-  // the event loop would have none.
+  // A call that waits for its turn keeps it: two loops that woke each other in ticks would leave the event
+  // loop none.
 
   #readableAfterSend(): void {
     if (!this.#receiving?.isBehind) this.readable()
@@ -183,7 +180,7 @@ export class Operations implements SocketTypeEvents {
     return this.sent(message, outcome)
   }
 
-  /** Sends a message, or returns why not. libzmq tells that later. */
+  /** Sends a message, or returns why not. libzmq's answer takes a while. */
   trySend(message: Message, routing: Routing): Refusal | Promise<void> | undefined {
     return message.length === 0 ? undefined : (this.mixed ?? this.type).send(message, routing)
   }
@@ -200,7 +197,7 @@ export class Operations implements SocketTypeEvents {
     return shorten(refusalError(refusal, this.type.name), method)
   }
 
-  /** Rejects, from time to time a turn of the event loop later, so that programs may try again at once. */
+  /** Rejects, from time to time a turn of the event loop later: programs may try again at once. */
   #rejectSoon(error: Error): Promise<never> {
     if (this.budget.countOperation()) return Promise.reject(error)
     return this.budget.nextTurn().then(() => {
@@ -277,7 +274,7 @@ export class Operations implements SocketTypeEvents {
     )
   }
 
-  /** Holds a message until the event loop has polled. Programs that do not await send() may go on sending. */
+  /** Holds a message until the event loop has polled. Programs may send more meanwhile. */
   #holdSend(message: Message, routing: Routing, timeoutMs: number): Promise<void> {
     const sent = this.held.add(message, routing, timeoutMs)
     if (!this.#sending) this.held.sendAfterPoll(() => this.sendHeld())
@@ -292,7 +289,7 @@ export class Operations implements SocketTypeEvents {
     this.held.sendAll()
   }
 
-  /** Makes a held message the pending call if there is no room, although there seemed to be some before. */
+  /** Makes a held message the pending call if there is no room. There seemed to be some before. */
   #makePending(held: PendingSend, timeoutMs: number): boolean {
     if (this.isClosed || this.hasOut()) return false
     if (this.mixed === undefined && this.type.refuses(held.message)) return false
@@ -338,7 +335,7 @@ export class Operations implements SocketTypeEvents {
     return this.mixed ? this.mixed.receive() : receiveFrom(this.type)
   }
 
-  /** Waits for a message, or for a turn of the event loop if `timeoutMs` is undefined, or for a poll if it is 0. */
+  /** Waits for a message, for a turn of the event loop (`timeoutMs` undefined), or for a poll (0). */
   #waitToReceive(timeoutMs: number | undefined): Promise<Received> {
     return new Promise((resolve, reject) => {
       const receiving = { resolve, reject, limit: undefined, isBehind: timeoutMs === undefined }
@@ -381,7 +378,7 @@ export class Operations implements SocketTypeEvents {
     this.#hold.unref()
   }
 
-  /** Ends a pending call if it has had its turn or its time is over; else it begins to wait for room or a message. */
+  /** Ends a pending call whose time is over, or whose turn it is if there still is room or a message. */
   static #retry(operations: Operations, call: PendingSend | PendingCall<Received>): void {
     const isSend = operations.#sending === call
     if (!isSend && operations.#receiving !== call) return
@@ -393,7 +390,7 @@ export class Operations implements SocketTypeEvents {
     const { sendTimeoutMs, receiveTimeoutMs } = operations.#state
     const timeoutMs = isSend ? sendTimeoutMs : receiveTimeoutMs
     const isOver = call.limit !== undefined || timeoutMs === 0
-    // Room, or a message, that there was before the turn may have gone with its peer.
+    // What there was before the turn may have gone with its peer.
     if (isOver || (isSend ? operations.hasOut() : operations.hasIn())) {
       if (isSend) operations.#finishSending()
       else operations.#finishReceiving()

@@ -213,7 +213,7 @@ function receive(from: Operations): [message: Message, routing: Routing] {
 
 Object.defineProperty(Lz4Proxy, "name", { value: "Proxy" })
 
-/** The class under its public name, with zeromq.js's error for a call without `new`. */
+/** The class, with zeromq.js's error for a call without `new`. */
 export const NamedProxy: typeof Lz4Proxy = new Proxy(Lz4Proxy, {
   apply() {
     throw new TypeError("Class constructors cannot be invoked without 'new'")

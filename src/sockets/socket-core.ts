@@ -10,7 +10,7 @@ import { Operations } from "./operations.js"
 import type { Core, SocketState } from "./state.js"
 import { SOCKET_TYPE_NAMES } from "./zmq-numbers.js"
 
-/** The `lz4+tcp://` side of a socket. It does not refer to the socket, which may be collected. */
+/** The `lz4+tcp://` side of a socket, to which it does not refer: that may be collected. */
 export class SocketCore implements Core {
   readonly operations: Operations
   readonly endpoints: EndpointRegistry

@@ -32,10 +32,8 @@ const RECENT = {
   ...(!setsKeepAliveProbes && { tcpKeepaliveCount: -1, tcpKeepaliveInterval: -1 }),
   ...(!setsTypeOfService && { typeOfService: 0 }),
 }
-
 /** The first versions of Node that can apply them all. */
 const RECENT_VERSIONS = "24.21, 26.4"
-
 /** TCP options of libzmq that Node cannot apply, with their defaults. */
 const REFUSED = {
   ...RECENT,
@@ -46,14 +44,9 @@ const REFUSED = {
   socksProxy: null,
 }
 
-/** The types that the option `conflate` applies to. */
 const CONFLATING: ReadonlySet<SocketTypeName> = new Set(["PUB", "SUB", "DEALER", "PULL", "PUSH"])
 
-/**
- * Reads the options of a socket that apply to its TCP connections.
- *
- * @throws Error with code ENOTSUP for an option that would have to be ignored.
- */
+/** @throws Error with code ENOTSUP for an option that would have to be ignored. */
 export function readTcpOptions(
   socket: Socket,
   { acceptFilters, setsBacklog }: SocketState,
@@ -88,11 +81,7 @@ export function readTcpOptions(
   }
 }
 
-/**
- * Reads the settings of a socket's handshakes.
- *
- * @throws Error with code ENOTSUP for GSSAPI.
- */
+/** @throws Error with code ENOTSUP for GSSAPI. */
 export function readHandshakeSettings(
   socket: Socket,
   socketType: SocketTypeName,
@@ -132,7 +121,6 @@ export function readHeartbeat(socket: Socket): HeartbeatOptions {
   }
 }
 
-/** Reads the options of a socket that apply to its pipes. */
 export function readPipeOptions(
   socket: Socket,
   socketType: SocketTypeName,

@@ -20,7 +20,7 @@ const REPLY_PARTS = 7
 const POLL_MS = 5
 /** Maximum number of replies received at once, so that timers and I/O get a turn. */
 const REPLIES_MAX = 1000
-/** Milliseconds without requests after which the sockets are closed, because they keep the context alive. */
+/** Milliseconds without requests after which the sockets are closed: they keep the context alive. */
 const IDLE_MS = 1000
 
 /** Why there is no valid reply: a code of zeromq.js's event "handshake:error:protocol", without ERR_. */
@@ -253,7 +253,7 @@ class ZapClient {
   }
 }
 
-/** Binds the handler's name for a moment: closed sockets that wait for a peer are not released by libzmq. */
+/** Binds the handler's name for a moment, as libzmq does not release closed sockets that wait for a peer. */
 function endWait(context: zmq.Context): void {
   const peer = new Reply({ context, linger: 0 })
   try {

@@ -39,72 +39,22 @@ type Method = (socket: Socket, state: SocketState, args: unknown[]) => unknown
 /** The methods of a socket that take an address, for endpoints of one kind. */
 export type EndpointMethods = Record<(typeof ENDPOINT_METHODS)[number], Method>
 
-/** Binds and connects endpoints of libzmq, and lets a socket core use them. */
-export class NativeEndpoints implements EndpointMethods {
-  readonly #native: NativeMethods
-  readonly #className: string
-  readonly #coreOf: (socket: Socket) => SocketCore | undefined
+/** Binds and connects endpoints of libzmq, and lets a socket core use them with `mix`. */
+export type NativeEndpoints = EndpointMethods & {
+  mix(socket: Socket, state: SocketState, core: SocketCore): void
+}
 
-  /** @param coreOf returns the core of a socket; undefined if it has none. */
-  constructor(
-    native: NativeMethods,
-    className: string,
-    coreOf: (socket: Socket) => SocketCore | undefined,
-  ) {
-    this.#native = native
-    this.#className = className
-    this.#coreOf = coreOf
-  }
-
-  bind(socket: Socket, state: SocketState, args: unknown[]): Promise<void> {
-    const { bind, bindSync } = this.#native
-    if (!socket.closed) state.useNative()
-    const added = () => this.#added(socket, state)
-    return (
-      this.#withoutThread(socket, state, args, bindSync, true, added) ??
-      state.blockNative(bind.apply(socket, addressOf(socket, args)), added)
-    )
-  }
-
-  bindSync(socket: Socket, state: SocketState, args: unknown[]): void {
-    if (!socket.closed) state.useNative()
-    this.#native.bindSync.apply(socket, addressOf(socket, args))
-    this.#added(socket, state)
-  }
-
-  unbind(socket: Socket, state: SocketState, args: unknown[]): Promise<void> {
-    const { unbind, disconnect } = this.#native
-    const removed = () => state.nativeRemoved(args[0] as string)
-    // zmq_unbind and zmq_disconnect are the same in libzmq. unbindSync() of zeromq.js 6.8 binds instead.
-    return (
-      this.#withoutThread(socket, state, args, disconnect, false, removed) ??
-      state.blockNative(unbind.apply(socket, args as [string]), removed)
-    )
-  }
-
-  unbindSync(socket: Socket, _state: SocketState, args: unknown[]): void {
-    this.#native.unbindSync.apply(socket, args as [string])
-  }
-
-  connect(socket: Socket, state: SocketState, args: unknown[]): void {
-    const [address, options] = args as [string, object | undefined]
-    if (this.#className === "Router" && !socket.closed) checkRouterOptions(address, options)
-    if (!socket.closed) state.useNative()
-    // A closed ROUTER refuses to set the routing id first.
-    const given = this.#className === "Router" ? args : addressOf(socket, args)
-    this.#native.connect.apply(socket, given as [string])
-    // With `immediate` there is no peer before it is connected.
-    this.#added(socket, state, socket.immediate ? undefined : address)
-  }
-
-  disconnect(socket: Socket, state: SocketState, args: unknown[]): void {
-    this.#native.disconnect.apply(socket, args as [string])
-    state.nativeRemoved(args[0] as string)
-  }
-
-  /** Makes the socket core use libzmq's endpoints as well. */
-  mix(socket: Socket, state: SocketState, core: SocketCore): void {
-    const native = this.#native
+/**
+ * Returns the methods for libzmq's endpoints of a class of zeromq.js, whose prototype is `native`.
+ *
+ * @param coreOf returns the core of a socket; undefined if it has none.
+ */
+export function nativeEndpoints(
+  native: NativeMethods,
+  className: string,
+  coreOf: (socket: Socket) => SocketCore | undefined,
+): NativeEndpoints {
+  const mix = (socket: Socket, state: SocketState, core: SocketCore): void => {
     native.setInt32Option.call(socket, OPTION.sendTimeout, 0)
     if (native.receive) native.setInt32Option.call(socket, OPTION.receiveTimeout, NATIVE_RECEIVE_MS)
     const { operations, endpoints, type } = core
@@ -114,12 +64,12 @@ export class NativeEndpoints implements EndpointMethods {
     operations.mix(new MixedSocket(type, typeOptions, side, operations, turn, nativeRequest))
   }
 
-  #added(socket: Socket, state: SocketState, peer?: string): void {
+  const added = (socket: Socket, state: SocketState, peer?: string): void => {
     state.nativeAdded(peer)
-    const core = this.#coreOf(socket)
+    const core = coreOf(socket)
     if (!core) return
     core.endpoints.lastEndpoint = null
-    if (!core.operations.mixed) this.mix(socket, state, core)
+    if (!core.operations.mixed) mix(socket, state, core)
   }
 
   /**
@@ -127,17 +77,17 @@ export class NativeEndpoints implements EndpointMethods {
    * then zeromq.js's own method does it. That calls libzmq on another thread, but libzmq allows only one
    * call at a time for a socket, and the core sends and receives at any time.
    */
-  #withoutThread(
+  const withoutThread = (
     socket: Socket,
     state: SocketState,
     args: unknown[],
     change: (address: string) => void,
     binds: boolean,
     changed: () => void,
-  ): Promise<void> | undefined {
+  ): Promise<void> | undefined => {
     const [address] = args
     // zeromq.js throws the right errors for these.
-    const core = this.#coreOf(socket)
+    const core = coreOf(socket)
     if (!core || socket.closed || args.length > 1 || typeof address !== "string") return undefined
     return state.block(socket, async () => {
       await turn()
@@ -154,6 +104,54 @@ export class NativeEndpoints implements EndpointMethods {
       }
       changed()
     })
+  }
+
+  return {
+    mix,
+
+    bind(socket, state, args) {
+      if (!socket.closed) state.useNative()
+      const bound = () => added(socket, state)
+      return (
+        withoutThread(socket, state, args, native.bindSync, true, bound) ??
+        state.blockNative(native.bind.apply(socket, addressOf(socket, args)), bound)
+      )
+    },
+
+    bindSync(socket, state, args) {
+      if (!socket.closed) state.useNative()
+      native.bindSync.apply(socket, addressOf(socket, args))
+      added(socket, state)
+    },
+
+    unbind(socket, state, args) {
+      const removed = () => state.nativeRemoved(args[0] as string)
+      // libzmq's unbind and disconnect are the same. unbindSync() of zeromq.js 6.8 binds instead.
+      return (
+        withoutThread(socket, state, args, native.disconnect, false, removed) ??
+        state.blockNative(native.unbind.apply(socket, args as [string]), removed)
+      )
+    },
+
+    unbindSync(socket, _state, args) {
+      native.unbindSync.apply(socket, args as [string])
+    },
+
+    connect(socket, state, args) {
+      const [address, options] = args as [string, object | undefined]
+      const isRouter = className === "Router"
+      if (isRouter && !socket.closed) checkRouterOptions(address, options)
+      if (!socket.closed) state.useNative()
+      // A closed ROUTER refuses to set the routing id first.
+      native.connect.apply(socket, (isRouter ? args : addressOf(socket, args)) as [string])
+      // With `immediate` there is no peer before it is connected.
+      added(socket, state, socket.immediate ? undefined : address)
+    },
+
+    disconnect(socket, state, args) {
+      native.disconnect.apply(socket, args as [string])
+      state.nativeRemoved(args[0] as string)
+    },
   }
 }
 

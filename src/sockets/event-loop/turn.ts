@@ -21,7 +21,7 @@ export class TurnBudget {
   #operations = 0
   /** Number of messages since then, including those of calls with a timeout of 0. */
   #messages = 0
-  /** The message at which to look next. Looks are frequent at first: a program that computes sends little. */
+  /** The message at which to look next, soon at first: a program that computes sends little. */
   #lookAt = 1
   /** Bytes sent and received since the clock was last read. */
   #bytes = 0
