@@ -49,8 +49,8 @@ interface Outer {
 
 /**
  * Makes zeromq.js's constructor create a socket of this package, until the returned function is called.
- * Replacing its own socket afterwards would need room for both: libzmq frees a closed one a little later,
- * on another thread, and a program with many sockets would reach `maxSockets`.
+ * Replacing its own socket afterwards would need room for both: libzmq frees a closed one a little
+ * later, on another thread, and a program with many sockets would reach `maxSockets`.
  */
 function substitute(type: v5.SocketType): () => void {
   const Class = Object.hasOwn(CLASSES, type) ? CLASSES[type] : undefined

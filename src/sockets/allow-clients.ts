@@ -30,8 +30,8 @@ export interface AllowedClients {
 }
 
 /**
- * Lets servers with CURVE accept only the clients with these public keys, and no peers without CURVE: it is
- * the ZAP handler of a context, which has one at most. Bind servers after the promise has resolved.
+ * Lets servers with CURVE accept only the clients with these public keys, and no peers without CURVE: it
+ * is the ZAP handler of a context, which has one at most. Bind servers after the promise has resolved.
  *
  * `{ file }` names a list with a key on each line. A comment may follow the key, or `#` on a line of its
  * own. The list is read again when it has changed. If it cannot be read then, the latest one stays in
@@ -61,7 +61,7 @@ export async function allowClients(
       return list.keys.size
     },
     close() {
-      // close() would release the address some milliseconds later. This does what unbind() does, at once.
+      // close() would release the address some milliseconds later. This does as unbind(), at once.
       if (!handler.closed) handler.disconnect(ADDRESS)
       handler.close()
     },

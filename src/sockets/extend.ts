@@ -90,7 +90,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
 
   // Named as the class in zeromq.js, because V8 prints the name in messages.
   class Socket extends Base {
-    /** Set with the first `lz4+tcp://` endpoint. zeromq.js's constructor sets options before it exists. */
+    /** Set with the first `lz4+tcp://` endpoint. zeromq.js's constructor sets options before. */
     #core: SocketCore | undefined
 
     static {

@@ -32,8 +32,9 @@ interface HeldSend extends PendingSend {
 }
 
 /**
- * Messages that wait, in order, until the event loop has polled, because what is known of the connections
- * is old. If one finds no room then, it becomes the pending call, and the others wait behind it.
+ * Messages that wait, in order, until the event loop has polled, because what is known of the
+ * connections is old. If one finds no room then, it becomes the pending call, and the others wait behind
+ * it.
  */
 export class HeldSends {
   readonly #queue = new Queue<HeldSend>()

@@ -38,7 +38,7 @@ function toPart(value: unknown): Buffer {
   return Buffer.from(`${value as string}`)
 }
 
-/** Returns whether a value is a Buffer of the length that the engine tells. It may grow: read it once. */
+/** Returns whether a value is a Buffer with its own `length`, which may still grow: read it once. */
 function isPlainBuffer(value: unknown): value is Buffer {
   return (
     typeof value === "object" &&

@@ -30,8 +30,8 @@ export function theseEndpoints(names: readonly string[]): string {
 const LZ4_MEMBERS = ["connections", "stats"]
 
 /**
- * Refuses endpoint options that are given to a socket's constructor, before zeromq.js's own runs: if that
- * throws, the process crashes on exit.
+ * Refuses endpoint options that are given to a socket's constructor, before zeromq.js's own runs: if
+ * that throws, the process crashes on exit.
  *
  * @param isRedefined whether a subclass has a member of that name, which zeromq.js assigns.
  * @throws TypeError with code ERR_INVALID_ARG_VALUE.
@@ -149,8 +149,8 @@ export const isTextOrBytes = (value: unknown): boolean =>
 // -- Endpoints of zeromq.js ----------------------------------------------------------
 
 /**
- * Calls a method of zeromq.js that takes an address. If it refuses its arguments, `reason` is added to its
- * error, which keeps its code, and is thrown or rejected as before.
+ * Calls a method of zeromq.js that takes an address. If it refuses its arguments, `reason` is added to
+ * its error, which keeps its code, and is thrown or rejected as before.
  */
 export function explainRefusal(
   reason: string | undefined,

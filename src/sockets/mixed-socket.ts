@@ -47,13 +47,14 @@ const RULES: Readonly<Partial<Record<SocketTypeName, Rules>>> = {
  * peers. So there are two sockets of one type, and rules for their cooperation.
  *
  * Our transport speaks plain ZMTP, but does not serve the `tcp://` endpoints of such a socket. The gain
- * would be that libzmq is not polled. But this class would still be needed, for `ipc://`, `inproc://` and
- * endpoints opened before the first `lz4+tcp://` one, and what an endpoint can do would depend on the
- * order of calls: only libzmq has `tcpMaxRetransmitTimeout`, `sendBufferSize`, `receiveBufferSize`,
+ * would be that libzmq is not polled. But this class would still be needed, for `ipc://`, `inproc://`
+ * and endpoints opened before the first `lz4+tcp://` one, and what an endpoint can do would depend on
+ * the order of calls: only libzmq has `tcpMaxRetransmitTimeout`, `sendBufferSize`, `receiveBufferSize`,
  * `interface` and `socksProxy`, and its threads keep peers alive while the program computes.
  *
- * Nor is the number of libzmq's peers read from its events, to give each peer of a PUSH the same share: a
- * pending receive() of an observer keeps the process alive, and libzmq stops if nobody reads its events.
+ * Nor is the number of libzmq's peers read from its events, to give each peer of a PUSH the same share:
+ * a pending receive() of an observer keeps the process alive, and libzmq stops if nobody reads its
+ * events.
  */
 export class MixedSocket {
   readonly #type: SocketType
@@ -249,8 +250,9 @@ export class MixedSocket {
 }
 
 /**
- * The topics that each side of an XPUB has subscribers for. Each side reports the first subscription to a
- * topic, and the last cancellation, of its own peers. The program gets the first and the last of both sides.
+ * The topics that each side of an XPUB has subscribers for. Each side reports the first subscription to
+ * a topic, and the last cancellation, of its own peers. The program gets the first and the last of both
+ * sides.
  */
 class MixedXpubNotices {
   readonly #options: TypeOptions

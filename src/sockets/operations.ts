@@ -136,8 +136,8 @@ export class Operations implements SocketTypeEvents {
     })
   }
 
-  // A call that waits for its turn keeps it: two loops that woke each other in ticks would leave the event
-  // loop none.
+  // A call that waits for its turn keeps it: two loops that woke each other in ticks would leave the
+  // event loop none.
 
   #readableAfterSend(): void {
     if (!this.#receiving?.isBehind) this.readable()

@@ -103,12 +103,12 @@ export class SocketState {
   blocked: "own" | "native" | undefined
   /** Whether to close the socket once it is no longer blocked. */
   closing = false
-  /** Number of `lz4+tcp://` endpoints as zeromq.js counts: even a bind() or unbind() that fails counts. */
+  /** Number of `lz4+tcp://` endpoints. As in zeromq.js, a bind() or unbind() that fails counts. */
   endpointCount = 0
   /** Number of libzmq's endpoints, and whether there has ever been one or an attempt at one. */
   nativeEndpoints = 0
   nativeUsed = false
-  /** The addresses of libzmq's endpoints with one peer each, and the number of those that hide theirs. */
+  /** The addresses of libzmq's endpoints with one peer, and the number of those that hide theirs. */
   readonly #nativeConnects: string[] = []
   #nativeOthers = 0
   /** Whether libzmq's side of a REQ, from before there was a core, awaits a reply. */
@@ -161,7 +161,7 @@ export class SocketState {
     }
   }
 
-  /** Records that zeromq.js blocks the socket: no core is created meanwhile, since that reads options. */
+  /** Records that zeromq.js blocks the socket: no core is created meanwhile, as that reads options. */
   blockNative(work: Promise<void>, done: () => void): Promise<void> {
     this.blocked = "native"
     const free = () => {

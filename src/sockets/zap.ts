@@ -253,7 +253,7 @@ class ZapClient {
   }
 }
 
-/** Binds the handler's name for a moment, as libzmq does not release closed sockets that wait for a peer. */
+/** Binds the handler's name for a moment: libzmq keeps closed sockets that wait for a peer. */
 function endWait(context: zmq.Context): void {
   const peer = new Reply({ context, linger: 0 })
   try {

@@ -56,7 +56,7 @@ type Life = "open" | "lingering" | "expired" | "over"
  * The end of a connection that this side has ended:
  * - "writing": the system has not accepted everything yet.
  * - "sent": it has, and the peer may still be sending.
- * - "quiet": the peer sends nothing either. The system sends the rest, even after the process has exited.
+ * - "quiet": the peer sends nothing either. The system sends the rest, even after the process has ended.
  */
 type Farewell = "writing" | "sent" | "quiet"
 

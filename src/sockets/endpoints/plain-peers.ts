@@ -67,7 +67,7 @@ export class PlainPeers {
     return this.#silent.delete(connection)
   }
 
-  /** Adds to the error of a peer that it probably speaks tcp://. Warns if nobody listens for the event. */
+  /** Adds to a peer's error that it probably speaks tcp://. Warns if nobody listens for the event. */
   explain(connection: PeerConnection, error: ProtocolError): ProtocolError {
     // It is not silent: what it said is reported as an error.
     this.#stopWatching(connection)

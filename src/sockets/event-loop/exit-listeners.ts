@@ -1,7 +1,7 @@
 /**
- * Listeners for the end of the process, which all copies of the package share: each reload
- * (`delete require.cache[…]`, a test's module registry) makes another copy, and Node warns of a leak from
- * the eleventh listener on. A copy without sockets is not referred to, so that it can be collected.
+ * Listeners for the end of the process, which all copies of the package share: each reload (`delete
+ * require.cache[…]`, a test's module registry) makes another copy, and Node warns of a leak from the
+ * eleventh listener on. A copy without sockets is not referred to, so that it can be collected.
  */
 import { mustSettle, settle } from "./settle.js"
 

@@ -1,8 +1,8 @@
 /**
- * Ways around a hang of Node 20 (nodejs/node#54918). When a process ends, and each time its event loop is
- * empty, Node waits for V8's compiler threads. One of them may wait for a garbage collection, which only
- * JavaScript or the event loop can begin. Threads ask for one while the heap is small, if the memory
- * outside of it, such as Buffers, has grown by some 8 MB since the last full collection.
+ * Ways around a hang of Node 20 (nodejs/node#54918). When a process ends, and each time its event loop
+ * is empty, Node waits for V8's compiler threads. One of them may wait for a garbage collection, which
+ * only JavaScript or the event loop can begin. Threads ask for one while the heap is small, if the
+ * memory outside of it, such as Buffers, has grown by some 8 MB since the last full collection.
  */
 import { hrtime } from "../../base/runtime.js"
 
