@@ -7,8 +7,9 @@ import {
   type RefusedPart,
   targetTooSmall,
 } from "./errors.js"
-import { INPUT, type Instance, NULL, OUTPUT, type Pointer } from "./instance.js"
+import { INPUT, type Instance, OUTPUT } from "./instance.js"
 import { withLargeInstance } from "./large.js"
+import { NULL, type Pointer } from "./module-memory.js"
 import { ArraySource, type Source } from "./source.js"
 import {
   ALONE,

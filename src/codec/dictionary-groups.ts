@@ -1,7 +1,6 @@
 import { DeferredTrainer } from "./deferred-trainer.js"
 import type { Instance } from "./instance.js"
 import type { Training } from "./options.js"
-import type { Sender } from "./sender.js"
 import { trainingQueue } from "./training-queue.js"
 
 /**
@@ -12,21 +11,26 @@ export const TRAINED_MAX = 4
 /** A new group consists of at least this share of the connections that are sent a message. */
 const GROUP_MIN_SHARE = 1 / 4
 
+/** What encodes with a trained dictionary. */
+interface Encoder {
+  close(): void
+}
+
 /** A connection whose messages dictionaries are trained on. */
-export interface Recipient {
+export interface Recipient<Sender extends Encoder> {
   /** The group whose dictionary the connection uses, or will; undefined if it is in none. */
-  group: DictionaryGroup | undefined
+  group: DictionaryGroup<Sender> | undefined
 }
 
 /**
  * Connections that share a dictionary, which is trained on messages that were sent to each of them.
  * A message that was not sent to all of them is no sample.
  */
-export class DictionaryGroup {
+export class DictionaryGroup<Sender extends Encoder> {
   readonly #trainer: DeferredTrainer
   readonly #training: Training
   readonly #open: (dictionary: Uint8Array) => Sender
-  readonly #members: Set<Recipient>
+  readonly #members: Set<Recipient<Sender>>
   #sender: Sender | undefined
   /** The latest write, and how many members have made it. */
   #write: unknown
@@ -39,7 +43,7 @@ export class DictionaryGroup {
     instance: Instance,
     training: Training,
     open: (dictionary: Uint8Array) => Sender,
-    members: Iterable<Recipient> = [],
+    members: Iterable<Recipient<Sender>> = [],
   ) {
     this.#trainer = new DeferredTrainer(instance, training)
     this.#training = training
@@ -54,7 +58,7 @@ export class DictionaryGroup {
   }
 
   /** Removes a connection that has ended. The group ends with its last member. */
-  remove(member: Recipient): void {
+  remove(member: Recipient<Sender>): void {
     member.group = undefined
     this.#members.delete(member)
     // It is not known whether those that are left have made the current write.
@@ -110,15 +114,15 @@ export class DictionaryGroup {
  * consists of bytes that its own connections were sent, unless `training.isShared` allows one for
  * all.
  */
-export class DictionaryGroups {
+export class DictionaryGroups<Sender extends Encoder> {
   readonly #instance: Instance
   readonly #training: Training
   readonly #open: (dictionary: Uint8Array) => Sender
-  readonly #groups = new Set<DictionaryGroup>()
-  readonly #shared: DictionaryGroup | undefined
+  readonly #groups = new Set<DictionaryGroup<Sender>>()
+  readonly #shared: DictionaryGroup<Sender> | undefined
   /** The latest write of several connections, and those that have made it so far. */
   #write: unknown
-  #recipients: Recipient[] = []
+  #recipients: Recipient<Sender>[] = []
 
   /** @param open returns a sender that uses a dictionary. */
   constructor(instance: Instance, training: Training, open: (dictionary: Uint8Array) => Sender) {
@@ -134,7 +138,7 @@ export class DictionaryGroups {
   }
 
   /** Removes a connection that has ended. */
-  remove(recipient: Recipient): void {
+  remove(recipient: Recipient<Sender>): void {
     const { group } = recipient
     const at = this.#recipients.indexOf(recipient)
     if (at >= 0) this.#recipients.splice(at, 1)
@@ -144,7 +148,7 @@ export class DictionaryGroups {
 
   /** Records a write whose recipients are known. */
   wrote(
-    recipients: readonly Recipient[],
+    recipients: readonly Recipient<Sender>[],
     frames: Uint8Array,
     message?: readonly Uint8Array[],
   ): void {
@@ -163,7 +167,7 @@ export class DictionaryGroups {
    *
    * @param write the number of the write.
    */
-  joined(write: number, recipient: Recipient, frames: Uint8Array): void {
+  joined(write: number, recipient: Recipient<Sender>, frames: Uint8Array): void {
     const isNew = write !== this.#write
     if (this.#shared) {
       if (isNew) this.#shared.sample(frames)
@@ -179,7 +183,7 @@ export class DictionaryGroups {
   }
 
   #count(
-    recipient: Recipient,
+    recipient: Recipient<Sender>,
     write: unknown,
     frames: Uint8Array,
     message?: readonly Uint8Array[],
@@ -199,20 +203,20 @@ export class DictionaryGroups {
    * Makes a group of the recipients of a write that are in none, unless they are too few. A message is
    * encoded once for each group, so late connections wait until there are more of them.
    */
-  #group(recipients: readonly Recipient[]): void {
+  #group(recipients: readonly Recipient<Sender>[]): void {
     let count = 0
     for (const { group } of recipients) if (!group) count++
     if (count === 0 || count < GROUP_MIN_SHARE * recipients.length) return
     this.#begin(recipients.filter(({ group }) => !group))
   }
 
-  #begin(members?: Iterable<Recipient>): DictionaryGroup {
+  #begin(members?: Iterable<Recipient<Sender>>): DictionaryGroup<Sender> {
     const group = new DictionaryGroup(this.#instance, this.#training, this.#open, members)
     this.#groups.add(group)
     return group
   }
 
-  #end(group: DictionaryGroup): void {
+  #end(group: DictionaryGroup<Sender>): void {
     this.#groups.delete(group)
     group.close()
   }

@@ -1,14 +1,6 @@
 import { copy } from "./arrays.js"
-import { ModuleMemory } from "./module-memory.js"
+import { ModuleMemory, type Pointer } from "./module-memory.js"
 import type { Source } from "./source.js"
-
-declare const address: unique symbol
-/**
- * An address in the module's memory, valid only as zeromq_lz4.h says. Exports return it as a signed
- * number, which is negative above 2 GiB.
- */
-export type Pointer = number & { readonly [address]: true }
-export const NULL = 0 as Pointer
 
 /** The exports that wasm/zeromq_lz4.h describes. */
 export interface Exports {

@@ -1,5 +1,6 @@
 import { outOfMemory } from "./errors.js"
-import { INPUT, Instance, NULL, type Pointer } from "./instance.js"
+import { INPUT, Instance } from "./instance.js"
+import { NULL, type Pointer } from "./module-memory.js"
 
 /** Parts of up to this many bytes of plaintext are separated from larger ones. */
 const MODERATE_MAX_BYTES = 16 << 20

@@ -1,5 +1,6 @@
 import { ByteQueue } from "./byte-queue.js"
-import { INPUT, type InputUser, type Instance, type Pointer } from "./instance.js"
+import { INPUT, type InputUser, type Instance } from "./instance.js"
+import type { Pointer } from "./module-memory.js"
 import type { Source } from "./source.js"
 
 /** Minimum size requested of INPUT, so that several chunks fit one after the other. */

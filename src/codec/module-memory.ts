@@ -1,5 +1,12 @@
 import { noAddresses, outOfMemory, wasmError, withCode } from "./errors.js"
-import type { Pointer } from "./instance.js"
+
+declare const address: unique symbol
+/**
+ * An address in the module's memory, valid only as zeromq_lz4.h says. Exports return it as a signed
+ * number, which is negative above 2 GiB.
+ */
+export type Pointer = number & { readonly [address]: true }
+export const NULL = 0 as Pointer
 
 /** The exports that all modules of the package have. */
 interface MemoryExports {

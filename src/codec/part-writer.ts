@@ -1,7 +1,8 @@
 /** Writes parts in wire form (RFC.md section 3), for codecs and for sockets. */
 import { concat } from "./arrays.js"
-import { INPUT, type Instance, OUTPUT, type Pointer } from "./instance.js"
+import { INPUT, type Instance, OUTPUT } from "./instance.js"
 import { withLargeInstance } from "./large.js"
+import type { Pointer } from "./module-memory.js"
 import { NO_EFFORT } from "./options.js"
 import { ArraySource, type Source } from "./source.js"
 import {

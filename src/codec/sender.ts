@@ -13,17 +13,10 @@ import {
   MORE,
   writeFrameHead,
 } from "./frames.js"
-import {
-  GOES_PLAIN,
-  INPUT,
-  type Instance,
-  IS_TRIED,
-  LARGE_PART,
-  OUTPUT,
-  type Pointer,
-} from "./instance.js"
+import { GOES_PLAIN, INPUT, type Instance, IS_TRIED, LARGE_PART, OUTPUT } from "./instance.js"
 import { BYPASS_FRAMES, BYPASS_MIN_BYTES } from "./long-bodies.js"
 import { loadInstanceSync } from "./module.js"
+import type { Pointer } from "./module-memory.js"
 import { ARENAS_REVISION, NO_EFFORT, type Settings } from "./options.js"
 import { type Packing, packingFor } from "./packing.js"
 import { copied, dictionaryPart, writeLarge } from "./part-writer.js"
@@ -92,7 +85,7 @@ export class Sender {
     },
   }
   #dictionaryFrame: Uint8Array | undefined
-  #dictionaries: DictionaryGroups | undefined
+  #dictionaries: DictionaryGroups<Sender> | undefined
 
   /** @param acceptsPlain whether peers without an announced revision are sent bare frames. */
   constructor(settings: Settings, acceptsPlain: boolean = false) {
@@ -111,7 +104,7 @@ export class Sender {
   }
 
   /** The dictionaries that are trained for the connections of the endpoint; undefined if none are. */
-  get dictionaries(): DictionaryGroups | undefined {
+  get dictionaries(): DictionaryGroups<Sender> | undefined {
     const { training } = this.#settings
     if (!training || this.#users <= 0) return undefined
     this.#dictionaries ??= new DictionaryGroups(this.#instance, training, (dictionary) => {
@@ -122,7 +115,7 @@ export class Sender {
     return this.#dictionaries
   }
 
-  recipientEnded(recipient: Recipient): void {
+  recipientEnded(recipient: Recipient<Sender>): void {
     this.#dictionaries?.remove(recipient)
   }
 

@@ -1,7 +1,8 @@
 import { setTimeout } from "../base/runtime.js"
 import { outOfMemory, shown, wrongType } from "./errors.js"
-import { INPUT, Instance, NULL, type Pointer } from "./instance.js"
+import { INPUT, Instance } from "./instance.js"
 import { loadInstance } from "./module.js"
+import { NULL, type Pointer } from "./module-memory.js"
 import { checkCapacity, checkView, ownOptions, type Training } from "./options.js"
 
 /**

@@ -14,19 +14,11 @@ import {
   tooManyParts,
   writeFrameHead,
 } from "./frames.js"
-import {
-  BODY,
-  type Instance,
-  LARGE_PART,
-  NEEDS_INPUT,
-  NEEDS_ROOM,
-  NULL,
-  OUTPUT,
-  type Pointer,
-} from "./instance.js"
+import { BODY, type Instance, LARGE_PART, NEEDS_INPUT, NEEDS_ROOM, OUTPUT } from "./instance.js"
 import { openDictionary } from "./large.js"
 import { Leftover } from "./leftover.js"
 import { BYPASS_FRAMES, BYPASS_MIN_BYTES } from "./long-bodies.js"
+import { NULL, type Pointer } from "./module-memory.js"
 import type { ReceiveSettings, Settings } from "./options.js"
 import { copied, writeLarge } from "./part-writer.js"
 import { FrontSource } from "./source.js"

@@ -11,7 +11,8 @@ import {
   MORE,
   writeFrameHead,
 } from "../codec/frames.js"
-import { INPUT, NULL, OUTPUT, type Pointer } from "../codec/instance.js"
+import { INPUT, OUTPUT } from "../codec/instance.js"
+import { NULL, type Pointer } from "../codec/module-memory.js"
 import { uint64 } from "../codec/wire.js"
 import type { Curve } from "./curve.js"
 import type { CurveInstance } from "./instance.js"

@@ -1,6 +1,7 @@
 import { randomFillSync } from "node:crypto"
 import { wrongValue } from "../codec/errors.js"
-import { INPUT, OUTPUT, type Pointer } from "../codec/instance.js"
+import { INPUT, OUTPUT } from "../codec/instance.js"
+import type { Pointer } from "../codec/module-memory.js"
 import { CurveInstance } from "./instance.js"
 
 export const KEY_BYTES = 32

@@ -1,4 +1,4 @@
-import type { Pointer } from "../codec/instance.js"
+import type { Pointer } from "../codec/module-memory.js"
 import { ModuleMemory } from "../codec/module-memory.js"
 
 /** The exports that wasm/curve/curve.h describes. */

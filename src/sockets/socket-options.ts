@@ -9,24 +9,6 @@ import type { SocketTypeName } from "../zmtp/socket-types.js"
 import type { SocketState } from "./state.js"
 import { OPTION } from "./zmq-numbers.js"
 
-/** Options that take effect at once; the others apply to later endpoints only. */
-export const TAKE_EFFECT_AT_ONCE: ReadonlySet<number> = new Set([
-  OPTION.subscribe,
-  OPTION.unsubscribe,
-  OPTION.linger,
-  OPTION.mandatory,
-  OPTION.probeRouter,
-  OPTION.xpubVerbose,
-  OPTION.correlate,
-  OPTION.relaxed,
-  OPTION.handover,
-  OPTION.xpubVerboser,
-  OPTION.sendHighWaterMark,
-  OPTION.receiveHighWaterMark,
-  OPTION.sendTimeout,
-  OPTION.receiveTimeout,
-])
-
 /** TCP options that only recent versions of Node can apply, with their defaults. */
 const RECENT = {
   ...(!setsKeepAliveProbes && { tcpKeepaliveCount: -1, tcpKeepaliveInterval: -1 }),

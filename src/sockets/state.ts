@@ -10,8 +10,7 @@ import type { EarlyOperations } from "./early-operations.js"
 import { Lz4 } from "./lz4.js"
 import { copyBytes, type Received } from "./message.js"
 import type { Monitor } from "./monitor.js"
-import { TAKE_EFFECT_AT_ONCE } from "./socket-options.js"
-import { OPTION } from "./zmq-numbers.js"
+import { OPTION, TAKE_EFFECT_AT_ONCE } from "./zmq-numbers.js"
 
 const TYPE_FLAGS: Readonly<Record<number, keyof TypeOptions | undefined>> = {
   [OPTION.mandatory]: "mandatory",

@@ -51,3 +51,21 @@ export const SOCKET_TYPE_NAMES: Readonly<Record<number, SocketTypeName | undefin
   16: "GATHER",
   17: "SCATTER",
 }
+
+/** Options that take effect at once; the others apply to later endpoints only. */
+export const TAKE_EFFECT_AT_ONCE: ReadonlySet<number> = new Set([
+  OPTION.subscribe,
+  OPTION.unsubscribe,
+  OPTION.linger,
+  OPTION.mandatory,
+  OPTION.probeRouter,
+  OPTION.xpubVerbose,
+  OPTION.correlate,
+  OPTION.relaxed,
+  OPTION.handover,
+  OPTION.xpubVerboser,
+  OPTION.sendHighWaterMark,
+  OPTION.receiveHighWaterMark,
+  OPTION.sendTimeout,
+  OPTION.receiveTimeout,
+])

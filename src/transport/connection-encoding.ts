@@ -13,10 +13,10 @@ const MEASURED_BYTES = 1 << 20
 const MUCH_MS = 100
 
 /** The encoding of a connection's messages. It is measured from when its effort starts to matter. */
-export class ConnectionEncoding implements Encoding, Recipient {
+export class ConnectionEncoding implements Encoding {
   /** The message with a dictionary that was sent to the peer; undefined if none was. */
   shipped: Uint8Array | undefined
-  group: DictionaryGroup | undefined
+  group: DictionaryGroup<Sender> | undefined
   readonly #settings: Settings
   readonly #sender: Sender
   readonly #connection: { effortChanged(): void }
@@ -101,7 +101,7 @@ export class ConnectionEncoding implements Encoding, Recipient {
   }
 
   sampled(
-    recipients: readonly Recipient[],
+    recipients: readonly Recipient<Sender>[],
     frames: Uint8Array,
     message?: readonly Uint8Array[],
   ): void {
@@ -114,7 +114,7 @@ export class ConnectionEncoding implements Encoding, Recipient {
   }
 
   /** Trains, unless memory runs out: the messages are encoded already, and are sent in any case. */
-  #train(train: (dictionaries: DictionaryGroups) => void): void {
+  #train(train: (dictionaries: DictionaryGroups<Sender>) => void): void {
     try {
       const { dictionaries } = this.#sender
       if (dictionaries) train(dictionaries)

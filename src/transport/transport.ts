@@ -180,7 +180,7 @@ export interface OpenMemory {
 }
 
 /** A connection's part in the encoding of its messages. */
-export interface Encoding extends Recipient {
+export interface Encoding extends Recipient<Sender> {
   /** Whether dictionaries are trained on its messages, which must be passed to `sampled`. */
   readonly trains: boolean
   /** The encoder of its messages, which knows the dictionary of this connection. */

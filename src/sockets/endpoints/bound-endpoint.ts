@@ -66,7 +66,8 @@ export class BoundEndpoint extends Endpoint {
   }
 
   depart(departure: Departure): void {
-    for (const [connection, pipe] of this.pipes) if (connection.depart(departure)) pipe.out.writeOut()
+    for (const [connection, pipe] of this.pipes)
+      if (connection.depart(departure)) pipe.out.writeOut()
   }
 
   protected opened(connection: PeerConnection): void {

@@ -88,12 +88,13 @@ export abstract class Endpoint implements Source {
   #linger: Linger | undefined
   /** The limit of "expired". */
   #closing: NodeJS.Timeout | undefined
-  readonly #plainPeers = new PlainPeers(this)
+  readonly #plainPeers: PlainPeers
 
   constructor(host: EndpointHost, settings: EndpointSettings) {
     this.host = host
     this.settings = settings
     this.encoder = settings.transport.encoder
+    this.#plainPeers = new PlainPeers(this, host.lz4)
   }
 
   get socketType(): string {

@@ -2,20 +2,22 @@ import { ProtocolError } from "../../codec/errors.js"
 import { Deadline } from "../../transport/deadline.js"
 import { warn } from "../../transport/diagnosis.js"
 import type { ConnectionCounts, PeerConnection } from "../../transport/transport.js"
-import type { Endpoint } from "./endpoint.js"
+import type { Lz4, Source } from "../lz4.js"
 
 const SILENCE_MS = 2000
 
 /** Notices which peers of an endpoint probably speak tcp://, and tells the program. */
 export class PlainPeers {
-  readonly #endpoint: Endpoint
+  readonly #endpoint: Source
+  readonly #lz4: Lz4
   #hasWarned = false
   /** The peers that will be reported unless they send something. */
   readonly #silent = new Map<PeerConnection, Deadline>()
   #hasReportedSilence = false
 
-  constructor(endpoint: Endpoint) {
+  constructor(endpoint: Source, lz4: Lz4) {
     this.#endpoint = endpoint
+    this.#lz4 = lz4
   }
 
   /**
@@ -35,7 +37,7 @@ export class PlainPeers {
   /** Reports a silent peer, once for the endpoint: to the channel, or by a warning if nobody listens. */
   #report(connection: PeerConnection): void {
     if (this.#hasReportedSilence) return
-    this.#hasReportedSilence = this.#endpoint.host.lz4.silent(connection, this.#endpoint)
+    this.#hasReportedSilence = this.#lz4.silent(connection, this.#endpoint)
     // Peers other than libzmq may read lz4+tcp:// although they announce nothing.
     if (this.#hasReportedSilence || !connection.peerIsLibzmq) return
     this.#hasReportedSilence = true
@@ -76,7 +78,7 @@ export class PlainPeers {
       error.code,
       `${error.message.slice(error.code.length + 2)}; the peer announced nothing, so it probably speaks tcp://`,
     )
-    if (this.#endpoint.host.lz4.listenerCount("protocolError") === 0)
+    if (this.#lz4.listenerCount("protocolError") === 0)
       this.#warn(connection, `lost its connection: ${explained.message}`, explained.code)
     return explained
   }
