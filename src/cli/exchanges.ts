@@ -1,5 +1,6 @@
 import type { Exchange } from "../capture/exchanges/exchange.js"
-import { type ExchangeGroup, Exchanges } from "../capture/exchanges/exchanges.js"
+import { Exchanges } from "../capture/exchanges/exchanges.js"
+import type { ExchangeGroup } from "../capture/exchanges/group.js"
 import { printableJson } from "../capture/printable.js"
 import { exchangeReport } from "../capture/reports/exchange-report.js"
 import { isoTime } from "../capture/times.js"

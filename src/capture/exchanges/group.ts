@@ -1,9 +1,32 @@
 import { isTypeName } from "../../zmtp/socket-types.js"
 import type { CaptureConnection } from "../events.js"
 import type { Found, NotJoined } from "./conversation.js"
-import { Durations } from "./durations.js"
+import { type DurationSummary, Durations } from "./durations.js"
 import type { Exchange } from "./exchange.js"
-import type { ExchangeGroup } from "./exchanges.js"
+
+/** The exchanges of all connections to a server between two types of sockets. */
+export interface ExchangeGroup {
+  /** The socket type of the clients, such as "REQ"; undefined if the recording does not have it. */
+  client: string | undefined
+  /** The same of the server. */
+  server: string | undefined
+  /** Address and port of the server; undefined for all servers after the first 1000. */
+  address: string | undefined
+  /** Number of connections. */
+  connections: number
+  /** Number of exchanges. */
+  answered: number
+  /** Questions without an answer until the connection, or the recording, ended. */
+  unanswered: number
+  /** Questions whose answers are not certain, because messages are missing from the recording. */
+  unknown: number
+  /** Answers without a question: it is not in the recording, counts as unknown, or nobody had asked. */
+  unexpected: number
+  /** The times from questions to answers; undefined if there are none. */
+  times: DurationSummary | undefined
+  /** Connections whose messages are not joined, or not to the end, by reason. */
+  notJoined: { why: NotJoined; connections: number; messages: number }[]
+}
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
 

@@ -1,6 +1,7 @@
 import { duration } from "../duration-text.js"
 import type { Exchange } from "../exchanges/exchange.js"
-import type { ExchangeGroup, ExchangeSummary } from "../exchanges/exchanges.js"
+import type { ExchangeSummary } from "../exchanges/exchanges.js"
+import type { ExchangeGroup } from "../exchanges/group.js"
 import { clockTime } from "../times.js"
 import { counted, type ReportTable } from "./report.js"
 
