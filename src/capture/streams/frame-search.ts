@@ -73,8 +73,11 @@ export class FrameSearch {
   #firstExtent = 0
   /** The position of #start. */
   #position = 0
-  /** Bytes skipped since the search began. */
+  /** Where the search began, and the bytes skipped since. */
+  offset = 0
   skipped = 0
+  /** Whether the reason for the search has been reported. */
+  isTold = false
 
   get length(): number {
     return this.#end - this.#start
@@ -83,6 +86,13 @@ export class FrameSearch {
   /** The memory in use, in bytes. */
   get heldBytes(): number {
     return this.#bytes.length + EXTENT_BYTES * this.#extents.length
+  }
+
+  /** Begins at an offset, after which bytes are skipped already. */
+  begin(offset: number, skipped: number, isTold: boolean): void {
+    this.offset = offset
+    this.skipped = skipped
+    this.isTold = isTold
   }
 
   /** Skips all bytes, and frees their memory. */
