@@ -203,7 +203,7 @@ export class Distribution implements Flushable, SharedBatch {
 
   #openMemory(): OpenMemory | undefined {
     const encoder = this.#shared[0]?.out.encoder.common
-    if (!encoder?.openMemory || !this.#shared.every(({ out }) => out.isFree)) return undefined
+    if (!encoder?.openMemory || !this.#shared.every(({ out }) => out.queue.isFree)) return undefined
     return encoder.openMemory(this.#shared.map(({ connection }) => connection as object))
   }
 

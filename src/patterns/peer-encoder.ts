@@ -1,7 +1,8 @@
 import type { Chunk } from "../codec/chunk.js"
 import type { Packing } from "../codec/packing.js"
-import { encodeMeasured, repackMeasured, type WholePlain } from "../transport/encode-measured.js"
+import { encodeMeasured, repackMeasured } from "../transport/encode-measured.js"
 import type { Command, Encoding, MessageEncoder, PeerConnection } from "../transport/transport.js"
+import type { Batch } from "./batch.js"
 import type { Message } from "./message.js"
 import { subscriptionMessage } from "./subscription-changes.js"
 
@@ -62,19 +63,28 @@ export class PeerEncoder {
   }
 
   /**
-   * Encodes the messages of `plain`, those of `frames`, and `message`, and trains dictionaries on them.
+   * Encodes a batch and `message` after it, and trains dictionaries on them. Returns undefined if there is
+   * nothing to encode: messages may have left the batch early.
    *
    * @throws Error of the encoder. The effort of the batch stays then.
    */
-  encode(frames: Uint8Array, message: Message | undefined, plain: WholePlain | undefined): Chunk {
+  encode(batch: Batch | undefined, message: Message | undefined): Chunk | undefined {
+    const frames = batch?.seal() ?? NO_FRAMES
+    if (frames.length === 0 && message === undefined && !batch?.messages) return undefined
     const { encoding, packing } = this
     const effort = this.#effort ?? encoding?.nextEffort()
-    const options = { plain, packing, effort }
+    const options = { plain: batch, packing, effort }
     const chunk = encodeMeasured(this.current, encoding, frames, message, options)
     // Messages in wire form cannot be sampled.
     if (encoding?.trains && (frames.length > 0 || message))
       encoding.sampled([encoding], frames, message)
     return chunk
+  }
+
+  /** Returns a message that has to wait as bare frames, to be encoded later. */
+  frame(message: Message): Chunk {
+    this.#effort = undefined
+    return this.common.frame(message)
   }
 
   /** Encodes a subscription as a message, for a peer that speaks ZMTP 3.0. */

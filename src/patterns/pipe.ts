@@ -270,7 +270,7 @@ export class Pipe implements MessageSink, OutboundEvents {
    * next one may send them.
    */
   emptied(): void {
-    if (this.#state !== "finishing" || !this.out.isEmpty) return
+    if (this.#state !== "finishing" || !this.out.queue.isEmpty) return
     if (!this.#connection?.awaitPendingWrites?.()) this.#reportFinished()
   }
 

@@ -99,8 +99,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: OUTBOUND,
-        from: "    } else this.#encode(message)\n    this.#credit.written++\n",
-        to: "    } else {\n      this.#credit.written++\n      this.#encode(message)\n      this.#credit.written--\n    }\n    this.#credit.written++\n",
+        from: "    this.queue.pushLarge(message)\n    this.#credit.written++\n",
+        to: "    this.#credit.written++\n    this.queue.pushLarge(message)\n",
       },
     ],
   },
@@ -128,9 +128,9 @@ export const mutations: readonly Mutation[] = [
     name: "a large message that waits overtakes the batch before it",
     patches: [
       {
-        file: OUTBOUND,
-        from: "      this.#encode()\n      this.#enqueue(this.encoder.common.frame(message))\n",
-        to: "      this.#enqueue(this.encoder.common.frame(message))\n",
+        file: "src/patterns/send-queue.ts",
+        from: "    this.encode()\n    this.push(this.encoder.frame(message))\n",
+        to: "    this.push(this.encoder.frame(message))\n",
       },
     ],
   },
@@ -509,8 +509,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: OUTBOUND,
-        from: "    this.#batch.append(message, bytes)\n    this.#credit.written++\n    this.#flushLater()",
-        to: "    this.#batch.append(message, bytes)\n    this.#credit.written++\n    if (this.#batched > 1) this.#flushLater()",
+        from: "    this.queue.append(message, bytes)\n    this.#credit.written++\n    this.#flushLater()",
+        to: "    this.queue.append(message, bytes)\n    this.#credit.written++\n    if (this.queue.batched > 1) this.#flushLater()",
       },
     ],
   },

@@ -1,3 +1,4 @@
+import { writeOut } from "../../patterns/exit-writes.js"
 import type { Pipe } from "../../patterns/pipe.js"
 import { formatEndpoint, type HostPort } from "../../transport/address.js"
 import type { Departure, PeerConnection, PeerListener } from "../../transport/transport.js"
@@ -67,7 +68,7 @@ export class BoundEndpoint extends Endpoint {
 
   depart(departure: Departure): void {
     for (const [connection, pipe] of this.pipes)
-      if (connection.depart(departure)) pipe.out.writeOut()
+      if (connection.depart(departure)) writeOut(pipe.out)
   }
 
   protected opened(connection: PeerConnection): void {

@@ -1,3 +1,4 @@
+import { takeFrames, writeOut } from "../../patterns/exit-writes.js"
 import type { Pipe } from "../../patterns/pipe.js"
 import type { Destination } from "../../transport/address.js"
 import type { Departure, PeerConnection, PeerDialer } from "../../transport/transport.js"
@@ -76,14 +77,14 @@ export class ConnectedEndpoint extends Endpoint {
     const { connection } = this.#dialer
     if (connection && this.pipes.has(connection)) {
       if (connection.depart(departure)) {
-        pipe.out.writeOut()
+        writeOut(pipe.out)
         return
       }
       // Its thread may have a new connection already, which will write what this one has not.
       if (connection.hasPeerEnded) this.lost(pipe, connection)
     }
     // The ZAP handler cannot run, as the event loop has stopped.
-    const frames = this.settings.authenticates ? [] : pipe.out.takeFrames()
+    const frames = this.settings.authenticates ? [] : takeFrames(pipe.out)
     if (frames.length > 0) this.#dialer.handOver(frames, departure)
   }
 

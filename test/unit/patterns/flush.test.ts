@@ -1,6 +1,7 @@
 /** Waiting until a pipe has written its messages. */
 import { expect, test } from "vitest"
 
+import { writeOut } from "../../../src/patterns/exit-writes.js"
 import { FakeConnection, Peer, parts, silent } from "../../support/pipes.js"
 
 /** A waiter that counts its calls. */
@@ -90,6 +91,6 @@ test("when the process ends, all queued messages are written even without room",
   connection.room = 0
   pipe.out.write(parts("a"))
   pipe.out.write(parts("b"))
-  pipe.out.writeOut()
+  writeOut(pipe.out)
   expect(connection.take()).toEqual(["a", "b"])
 })

@@ -5,6 +5,7 @@ import { type Chunk, ChunkBuilder } from "../../../src/codec/chunk.js"
 import { checkLz4Options } from "../../../src/codec/options.js"
 import type { Packing } from "../../../src/codec/packing.js"
 import { Sender } from "../../../src/codec/sender.js"
+import { takeFrames, writeOut } from "../../../src/patterns/exit-writes.js"
 import { flushAll } from "../../../src/patterns/flusher.js"
 import { Pipe } from "../../../src/patterns/pipe.js"
 import { framer } from "../../../src/thread/framer.js"
@@ -122,7 +123,7 @@ test.each([
   for (const part of [kept, lost, last]) pipe.out.write([part])
   structuredClone(lost.buffer, { transfer: [lost.buffer] })
   expect(
-    Buffer.concat(pipe.out.takeFrames()).equals(Buffer.concat([frames(kept), frames(last)])),
+    Buffer.concat(takeFrames(pipe.out)).equals(Buffer.concat([frames(kept), frames(last)])),
   ).toBe(true)
 })
 
@@ -139,6 +140,6 @@ test.each([
   for (const part of [kept, lost, last]) pipe.out.write([part as Buffer])
   const { buffer } = lost as Buffer
   structuredClone(buffer, { transfer: [buffer as ArrayBuffer] })
-  pipe.out.writeOut()
+  writeOut(pipe.out)
   expect(connection.written.map((text) => text.at(-1))).toEqual(["1", "3"])
 })

@@ -3,6 +3,7 @@ import fc from "fast-check"
 import { describe, expect, onTestFinished, test, vi } from "vitest"
 
 import { Chunk } from "../../../src/codec/chunk.js"
+import { writeOut } from "../../../src/patterns/exit-writes.js"
 import type { Pipe, PipeEvents, PipeOptions } from "../../../src/patterns/pipe.js"
 import {
   burst,
@@ -227,7 +228,7 @@ describe("commands beyond 1,000", () => {
   test("are written as the process exits", () => {
     const { connection, pipe, change } = full()
     change("SUBSCRIBE", "a")
-    pipe.out.writeOut()
+    writeOut(pipe.out)
     expect(connection.written.at(-1)).toBe("SUBSCRIBE a")
   })
 

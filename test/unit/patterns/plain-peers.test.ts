@@ -6,6 +6,7 @@ import { Codec } from "../../../src/codec/codec.js"
 import { checkLz4Options, type Lz4Options, type Settings } from "../../../src/codec/options.js"
 import { Sender } from "../../../src/codec/sender.js"
 import { Distribution } from "../../../src/patterns/distribution.js"
+import { writeOut } from "../../../src/patterns/exit-writes.js"
 import { Pipe } from "../../../src/patterns/pipe.js"
 import type { ConnectionEncoding } from "../../../src/transport/connection-encoding.js"
 import { bytesOfChunk } from "../../support/chunks.js"
@@ -178,7 +179,7 @@ describe.each([
     (_, options) => {
       const { pipe, peer, writeUntil } = reconnected(options)
       writeUntil(120)
-      pipe.out.writeOut()
+      writeOut(pipe.out)
       expect(peer.got).toEqual(texts(120))
     },
   )
