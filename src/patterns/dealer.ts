@@ -9,8 +9,8 @@ export class Dealer extends SocketType {
   override readonly name: "DEALER" | "CLIENT" | "REQ" = "DEALER"
   override readonly connectsOnce: boolean = true
   override readonly sendTellsRoom: boolean = true
-  protected readonly in: FairQueue = new FairQueue()
-  protected readonly out: LoadBalancer = new LoadBalancer()
+  protected override readonly in: FairQueue = new FairQueue()
+  protected override readonly out: LoadBalancer = new LoadBalancer()
 
   override get decidesNow(): boolean {
     return this.out.decidesNow
@@ -28,31 +28,8 @@ export class Dealer extends SocketType {
     this.events.writable()
   }
 
-  terminated(pipe: Pipe): void {
-    this.in.terminated(pipe)
-    this.out.terminated(pipe)
-  }
-
-  override readActivated(pipe: Pipe): void {
-    this.in.activated(pipe)
-    this.events.readable()
-  }
-
-  override writeActivated(pipe: Pipe): void {
-    this.out.activated(pipe)
-    this.events.writable()
-  }
-
   override send(message: Message): Refusal | undefined {
     return this.out.send(message) ? undefined : "EAGAIN"
-  }
-
-  override receive(): Message | Refusal {
-    return this.in.receive() ?? "EAGAIN"
-  }
-
-  override hasIn(): boolean {
-    return this.in.hasIn()
   }
 
   override hasOut(): boolean {

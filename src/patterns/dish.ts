@@ -15,23 +15,18 @@ export class Dish extends SocketType {
   override readonly name = "DISH"
   override readonly violation: (message: Message) => string | undefined = violationOf
   override readonly resubscribes = true
-  readonly #in = new FairQueue()
-  readonly #out = new Distribution()
+  protected override readonly in: FairQueue = new FairQueue()
+  protected override readonly out: Distribution = new Distribution()
   readonly #groups = new Set<string>()
   /** A message of a joined group that `hasIn` has already taken from a pipe. */
   #found: Message | undefined
   #group: Buffer | undefined
 
   attach(pipe: Pipe): void {
-    this.#in.attach(pipe)
-    this.#out.attach(pipe)
+    this.in.attach(pipe)
+    this.out.attach(pipe)
     this.hiccuped(pipe)
     this.events.readable()
-  }
-
-  terminated(pipe: Pipe): void {
-    this.#in.terminated(pipe)
-    this.#out.terminated(pipe)
   }
 
   override hiccuped(pipe: Pipe): void {
@@ -39,24 +34,19 @@ export class Dish extends SocketType {
       pipe.out.writeCommand("JOIN", Buffer.from(group, "latin1"), true)
   }
 
-  override readActivated(pipe: Pipe): void {
-    this.#in.activated(pipe)
-    this.events.readable()
-  }
-
   override writeActivated(pipe: Pipe): void {
-    this.#out.activated(pipe)
+    this.out.activated(pipe)
   }
 
   override join(group: Buffer): void {
     const isJoined = this.#groups.has(group.toString("latin1"))
     this.#groups.add(group.toString("latin1"))
-    this.#out.commandToAll("JOIN", Buffer.from(group), !isJoined)
+    this.out.commandToAll("JOIN", Buffer.from(group), !isJoined)
   }
 
   override leave(group: Buffer): void {
     const wasJoined = this.#groups.delete(group.toString("latin1"))
-    this.#out.commandToAll("LEAVE", Buffer.from(group), wasJoined)
+    this.out.commandToAll("LEAVE", Buffer.from(group), wasJoined)
   }
 
   override receive(): Message | Refusal {
@@ -73,7 +63,7 @@ export class Dish extends SocketType {
 
   override hasIn(): boolean {
     while (!this.#found) {
-      const message = this.#in.receive()
+      const message = this.in.receive()
       if (message === undefined) return false
       if (this.#groups.has((message[0] as Buffer).toString("latin1"))) this.#found = message
     }

@@ -14,7 +14,6 @@ import { type FlushWaiter, FlushWaiters } from "./flush-waiters.js"
 import { type Flushable, flushSoon, pollSoon, Rest } from "./flusher.js"
 import type { Message } from "./message.js"
 import type { PeerEncoder } from "./peer-encoder.js"
-import type { PendingWrites } from "./pending-writes.js"
 import { SendCredit } from "./send-credit.js"
 import { type QueueConnection, SendQueue } from "./send-queue.js"
 
@@ -43,16 +42,6 @@ export interface SharedBatch {
   seal(): void
 }
 
-/** What the simulator's rules look at. */
-export interface OutboundInternals {
-  readonly credit: Readonly<Pick<SendCredit, "written" | "sent" | "highWaterMark">>
-  readonly pending: PendingWrites | undefined
-  /** Whether changes of subscriptions wait. */
-  readonly hasChanges: boolean
-  /** Number of messages in the open batch. */
-  readonly batched: number
-}
-
 /**
  * The sending half of a pipe. Limits the messages in its queue to a high-water mark, and writes them to the
  * connection: at the end of the program's burst (see flusher.ts), and when the network has room again.
@@ -67,7 +56,7 @@ export class Outbound implements Flushable {
   readonly conflates: boolean
   readonly rest: Rest = new Rest()
   readonly #events: OutboundEvents
-  readonly #credit: SendCredit
+  readonly credit: SendCredit
   readonly #flushes: FlushWaiters
   #dropped = 0
   #isScheduled = false
@@ -82,14 +71,14 @@ export class Outbound implements Flushable {
   ) {
     this.#events = events
     this.conflates = conflates
-    this.#credit = new SendCredit(conflates ? 0 : highWaterMark)
-    this.queue = new SendQueue(encoder, this.#credit, conflates)
-    this.#flushes = new FlushWaiters(this.#credit)
+    this.credit = new SendCredit(conflates ? 0 : highWaterMark)
+    this.queue = new SendQueue(encoder, this.credit, conflates)
+    this.#flushes = new FlushWaiters(this.credit)
   }
 
   /** @param messages maximum number; 0 is no limit. A full queue stays full until a message has been sent. */
   set highWaterMark(messages: number) {
-    if (!this.conflates) this.#credit.highWaterMark = messages
+    if (!this.conflates) this.credit.highWaterMark = messages
   }
 
   // -- The connection --------------------------------------------------------------
@@ -133,26 +122,26 @@ export class Outbound implements Flushable {
 
   /** Returns whether the high-water mark leaves room. */
   checkHwm(): boolean {
-    return this.#credit.hasRoom
+    return this.credit.hasRoom
   }
 
   /** Flushes if the pipe is full, and returns whether there is room. If not, `writeActivated` will follow. */
   hasRoom(): boolean {
-    if (this.#credit.hasRoom) return true
+    if (this.credit.hasRoom) return true
     // The network may have room: the messages may only be waiting for the end of the burst.
     this.shared?.seal()
     this.#flushNow()
-    if (this.#credit.hasRoom) return true
-    this.#credit.want()
+    if (this.credit.hasRoom) return true
+    this.credit.want()
     this.connection?.waitToSend?.()
     return false
   }
 
   /** Returns whether `write` would accept a message. If not, `writeActivated` will follow. */
   checkWrite(): boolean {
-    if (this.#credit.isRefusing) return false
+    if (this.credit.isRefusing) return false
     if (this.hasRoom()) return true
-    this.#credit.refuse()
+    this.credit.refuse()
     return false
   }
 
@@ -163,16 +152,16 @@ export class Outbound implements Flushable {
 
   /** Whether a sender waits for room. */
   get isUrgent(): boolean {
-    return this.#credit.isWanted
+    return this.credit.isWanted
   }
 
   #checkWriteActive(): void {
-    if (this.#credit.isWanted && this.#credit.regain()) this.#events.writeActivated()
+    if (this.credit.isWanted && this.credit.regain()) this.#events.writeActivated()
   }
 
   /** Accepts no more messages. Those in the queue are still written. */
   endSending(): void {
-    this.#credit.end()
+    this.credit.end()
   }
 
   /** Number of messages dropped because the pipe was full. */
@@ -182,7 +171,7 @@ export class Outbound implements Flushable {
 
   /** Counts a message as dropped because the pipe is full. */
   countDropped(): void {
-    if (!this.#credit.hasEnded) this.#dropped++
+    if (!this.credit.hasEnded) this.#dropped++
   }
 
   // -- Queueing --------------------------------------------------------------------
@@ -206,7 +195,7 @@ export class Outbound implements Flushable {
    * queued.
    */
   write(message: Message): boolean {
-    if (!this.#credit.accepts && !this.checkWrite()) return false
+    if (!this.credit.accepts && !this.checkWrite()) return false
     this.shared?.seal()
     const bytes = plainLength(message)
     if (this.conflates) this.drop()
@@ -218,14 +207,14 @@ export class Outbound implements Flushable {
       this.#flushNow()
     }
     this.queue.append(message, bytes)
-    this.#credit.written++
+    this.credit.written++
     this.#flushLater()
     return true
   }
 
   #writeLarge(message: Message): void {
     this.queue.pushLarge(message)
-    this.#credit.written++
+    this.credit.written++
     if (this.queue.isDue) this.#flushNow()
     else this.#flushLater()
   }
@@ -237,7 +226,7 @@ export class Outbound implements Flushable {
    * @param isChange whether the command begins or ends a subscription, rather than repeating one.
    */
   writeCommand(name: Command["name"], data: Uint8Array, isChange: boolean): void {
-    if (this.#credit.hasEnded) return
+    if (this.credit.hasEnded) return
     this.shared?.seal()
     if (this.queue.pushCommand({ name, data }, isChange)) this.#flushLater()
   }
@@ -252,7 +241,7 @@ export class Outbound implements Flushable {
   reset(): boolean {
     this.shared?.seal()
     this.drop()
-    return this.#credit.regain()
+    return this.credit.regain()
   }
 
   // -- Sharing a batch with other queues -------------------------------------------
@@ -260,12 +249,12 @@ export class Outbound implements Flushable {
   /** Counts a message in `batch`, which this queue shares with others. */
   countShared(batch: SharedBatch): void {
     this.shared = batch
-    this.#credit.written++
+    this.credit.written++
   }
 
   /** Counts messages that have left the shared batch early, or were lost. */
   countGone(messages: number): void {
-    this.#credit.sent += messages
+    this.credit.sent += messages
     this.#checkWriteActive()
     this.#checkFlushes()
   }
@@ -290,14 +279,14 @@ export class Outbound implements Flushable {
    * lost then.
    */
   writeChunk(chunk: Chunk, mustPoll: boolean): void {
-    if (this.#credit.hasEnded) {
+    if (this.credit.hasEnded) {
       chunk.release()
       return
     }
     try {
       this.queue.encode()
     } catch (error) {
-      this.#credit.sent += chunk.messages
+      this.credit.sent += chunk.messages
       chunk.release()
       throw error
     }
@@ -366,7 +355,7 @@ export class Outbound implements Flushable {
     this.#writeWaiting()
     this.#checkFlushes()
     if (!this.isUrgent) return
-    this.#credit.reopen()
+    this.credit.reopen()
     this.#flushLater()
     pollSoon()
   }
@@ -404,10 +393,10 @@ export class Outbound implements Flushable {
   writeItem(connection: OutboundConnection, item: PendingWrite): void {
     if (item instanceof Chunk) {
       connection.write(item)
-      this.#credit.sent += item.messages
+      this.credit.sent += item.messages
       return
     }
-    this.#credit.sent++
+    this.credit.sent++
     const { name, data } = item
     if (connection.peerTakesCommands || name === "JOIN" || name === "LEAVE")
       connection.sendCommand(name, data)
@@ -424,10 +413,5 @@ export class Outbound implements Flushable {
     this.#flushes.add(waiter)
     this.flushOrWait()
     if (this.isAwaited) this.connection?.waitToSend?.()
-  }
-
-  get internals(): OutboundInternals {
-    const { pending, hasChanges, batched } = this.queue
-    return { credit: this.#credit, pending, hasChanges, batched }
   }
 }

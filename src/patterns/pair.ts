@@ -26,7 +26,7 @@ export class Pair extends SocketType {
     this.events.writable()
   }
 
-  terminated(pipe: Pipe): void {
+  override terminated(pipe: Pipe): void {
     if (this.#next === pipe) this.#next = undefined
     if (this.#pipe !== pipe) return
     this.#pipe = undefined

@@ -8,12 +8,7 @@ import type {
 } from "../transport/transport.js"
 import { Inbound, type InboundConnection, type InboundInternals } from "./inbound.js"
 import type { Message } from "./message.js"
-import {
-  Outbound,
-  type OutboundConnection,
-  type OutboundEvents,
-  type OutboundInternals,
-} from "./outbound.js"
+import { Outbound, type OutboundConnection, type OutboundEvents } from "./outbound.js"
 import type { QueuedMessage } from "./packed-message.js"
 import type { QueuedParts } from "./queued-parts.js"
 
@@ -64,7 +59,6 @@ export interface PipeOptions {
 /** What the simulator's rules look at. */
 export interface PipeInternals {
   readonly inbound: InboundInternals
-  readonly outbound: OutboundInternals
   readonly isTerminated: boolean
   /** Whether messages are sent and received. */
   readonly isActive: boolean
@@ -283,7 +277,6 @@ export class Pipe implements MessageSink, OutboundEvents {
   get internals(): PipeInternals {
     return {
       inbound: this.#inbound.internals,
-      outbound: this.out.internals,
       isTerminated: this.#events === undefined,
       isActive: this.#state === "active",
     }

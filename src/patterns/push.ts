@@ -7,23 +7,19 @@ import { type Refusal, SocketType } from "./socket-type.js"
 export class Push extends SocketType {
   override readonly name: "PUSH" | "SCATTER" = "PUSH"
   override readonly sendTellsRoom: boolean = true
-  readonly #out = new LoadBalancer()
+  protected override readonly out: LoadBalancer = new LoadBalancer()
 
   override get decidesNow(): boolean {
-    return this.#out.decidesNow
+    return this.out.decidesNow
   }
 
   override get turns(): number {
-    return this.#out.active
+    return this.out.active
   }
 
   attach(pipe: Pipe): void {
-    this.#out.attach(pipe)
+    this.out.attach(pipe)
     this.events.writable()
-  }
-
-  terminated(pipe: Pipe): void {
-    this.#out.terminated(pipe)
   }
 
   /**
@@ -34,16 +30,11 @@ export class Push extends SocketType {
     return true
   }
 
-  override writeActivated(pipe: Pipe): void {
-    this.#out.activated(pipe)
-    this.events.writable()
-  }
-
   override send(message: Message): Refusal | undefined {
-    return this.#out.send(message) ? undefined : "EAGAIN"
+    return this.out.send(message) ? undefined : "EAGAIN"
   }
 
   override hasOut(): boolean {
-    return this.#out.hasOut()
+    return this.out.hasOut()
   }
 }

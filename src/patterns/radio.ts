@@ -13,19 +13,19 @@ const GROUPS_MAX = 1 << 16
 /** The RADIO socket: sends each message to all peers that have joined its group (RFC 48). */
 export class Radio extends SocketType {
   override readonly name = "RADIO"
-  readonly #out = new Distribution()
+  protected override readonly out: Distribution = new Distribution()
   readonly #groups = new Map<string, Set<Pipe>>()
   /** The groups that each peer has joined. */
   readonly #joined = new Map<Pipe, Set<string>>()
 
   attach(pipe: Pipe): void {
-    this.#out.attach(pipe)
+    this.out.attach(pipe)
   }
 
-  terminated(pipe: Pipe): void {
+  override terminated(pipe: Pipe): void {
     const joined = this.#joined.get(pipe)
     this.#joined.delete(pipe)
-    this.#out.terminated(pipe)
+    this.out.terminated(pipe)
     if (joined) runInTurns(this.#leaveAll(pipe, joined))
   }
 
@@ -71,17 +71,12 @@ export class Radio extends SocketType {
     return true
   }
 
-  override writeActivated(pipe: Pipe): void {
-    this.#out.activated(pipe)
-    this.events.writable()
-  }
-
   override send(message: Message, { group }: Routing): Refusal | undefined {
     if (message.length !== 1) return "EINVAL"
     const name = group as Buffer
-    this.#out.unmatch()
-    for (const pipe of this.#groups.get(name.toString("latin1")) ?? []) this.#out.match(pipe)
-    this.#out.sendToMatching([name, message[0] as Buffer])
+    this.out.unmatch()
+    for (const pipe of this.#groups.get(name.toString("latin1")) ?? []) this.out.match(pipe)
+    this.out.sendToMatching([name, message[0] as Buffer])
     return undefined
   }
 

@@ -12,7 +12,7 @@ import { type Refusal, SocketType } from "./socket-type.js"
  */
 export class Router extends SocketType {
   override readonly name: "ROUTER" | "REP" = "ROUTER"
-  protected readonly in: FairQueue = new FairQueue()
+  protected override readonly in: FairQueue = new FairQueue()
   readonly #out = new Map<string, Pipe>()
   /** Pipes whose peer has no routing id yet, or one that another peer already has. */
   readonly #anonymous = new Set<Pipe>()
@@ -67,7 +67,7 @@ export class Router extends SocketType {
     this.#add(pipe, routingId)
   }
 
-  terminated(pipe: Pipe): void {
+  override terminated(pipe: Pipe): void {
     if (this.#anonymous.delete(pipe)) {
       if (this.#isSuccessor(pipe)) this.#successors.delete(keyOf(pipe))
       return
@@ -105,10 +105,6 @@ export class Router extends SocketType {
     if (!this.in.has(pipe)) return
     this.in.activated(pipe)
     this.events.readable()
-  }
-
-  override writeActivated(): void {
-    this.events.writable()
   }
 
   override send(message: Message): Refusal | undefined {

@@ -37,7 +37,7 @@ export class SendQueue<Connection extends QueueConnection> {
   readonly #conflates: boolean
   #connection: Connection | undefined
   /** Encoded messages and commands; undefined until there are any. */
-  #pending: PendingWrites | undefined
+  pending: PendingWrites | undefined
   #batch: Batch | undefined
   /** Undefined until there are any. */
   #changes: SubscriptionChanges | undefined
@@ -62,7 +62,7 @@ export class SendQueue<Connection extends QueueConnection> {
   /** The messages of the pending chunks and of the batch; commands do not count. */
   get waiting(): Waiting {
     const total = { messages: 0, bytes: 0 }
-    for (const place of [this.#pending, this.#batch]) {
+    for (const place of [this.pending, this.#batch]) {
       if (!place) continue
       const { messages, bytes } = place.waiting
       total.messages += messages
@@ -72,7 +72,7 @@ export class SendQueue<Connection extends QueueConnection> {
   }
 
   get isEmpty(): boolean {
-    return this.batched === 0 && (this.#pending?.length ?? 0) === 0 && !this.hasChanges
+    return this.batched === 0 && (this.pending?.length ?? 0) === 0 && !this.hasChanges
   }
 
   /** Whether nothing is queued and the network has room, so that a message can be written at once. */
@@ -83,10 +83,6 @@ export class SendQueue<Connection extends QueueConnection> {
   /** Whether enough is encoded to be written before the end of the burst. */
   get isDue(): boolean {
     return this.#chunkBytes >= BATCH_BYTES
-  }
-
-  get pending(): PendingWrites | undefined {
-    return this.#pending
   }
 
   /** Number of messages in the batch, with those that have left it early. */
@@ -145,7 +141,7 @@ export class SendQueue<Connection extends QueueConnection> {
    */
   pushCommand(command: Command, isChange: boolean): boolean {
     this.encode()
-    if (!this.hasChanges && (this.#pending?.length ?? 0) < IN_ORDER_MAX) {
+    if (!this.hasChanges && (this.pending?.length ?? 0) < IN_ORDER_MAX) {
       this.#credit.written++
       this.push(command)
       return true
@@ -157,21 +153,21 @@ export class SendQueue<Connection extends QueueConnection> {
   }
 
   push(item: PendingWrite): void {
-    this.#pending ??= new PendingWrites()
+    this.pending ??= new PendingWrites()
     if (!(item instanceof Chunk)) {
-      this.#pending.push(item)
+      this.pending.push(item)
       return
     }
     this.#chunkBytes += item.length
-    if (this.#isBlocked) this.#pending.pushCopy(item)
-    else this.#pending.push(item)
+    if (this.#isBlocked) this.pending.pushCopy(item)
+    else this.pending.push(item)
   }
 
   /** Puts back what a lost connection did not write. */
   putBack(pending: readonly PendingWrite[]): void {
     for (const item of pending) this.#credit.sent -= item instanceof Chunk ? item.messages : 1
-    this.#pending ??= new PendingWrites()
-    this.#pending.putBack(pending)
+    this.pending ??= new PendingWrites()
+    this.pending.putBack(pending)
   }
 
   /**
@@ -209,7 +205,7 @@ export class SendQueue<Connection extends QueueConnection> {
    */
   next(): PendingWrite | undefined {
     const { encoder } = this
-    const pending = this.#pending
+    const pending = this.pending
     const first = pending?.first()
     if (pending && first) {
       if (!(first instanceof Chunk) || first.detached || !encoder.mustRepack(first))
@@ -238,12 +234,12 @@ export class SendQueue<Connection extends QueueConnection> {
 
   /** Copies the chunks that have to wait out of slabs from time to time. */
   copySome(): void {
-    this.#pending?.copySome()
+    this.pending?.copySome()
   }
 
   /** Drops everything. */
   clear(): void {
-    this.#pending?.clear()
+    this.pending?.clear()
     this.#changes?.clear()
     this.#dropBatch()
     this.#credit.sent = this.#credit.written

@@ -8,28 +8,19 @@ import { type Refusal, type Routing, SocketType } from "./socket-type.js"
 /** The SERVER socket: addresses clients by number; messages have one part (RFC 41). */
 export class Server extends SocketType {
   override readonly name = "SERVER"
-  readonly #in = new FairQueue()
+  protected override readonly in: FairQueue = new FairQueue()
   readonly #out = new Map<number, Pipe>()
 
   attach(pipe: Pipe): void {
     pipe.serverRoutingId = this.#newId()
     this.#out.set(pipe.serverRoutingId, pipe)
-    this.#in.attach(pipe)
+    this.in.attach(pipe)
     this.events.readable()
   }
 
-  terminated(pipe: Pipe): void {
+  override terminated(pipe: Pipe): void {
     this.#out.delete(pipe.serverRoutingId)
-    this.#in.terminated(pipe)
-  }
-
-  override readActivated(pipe: Pipe): void {
-    this.#in.activated(pipe)
-    this.events.readable()
-  }
-
-  override writeActivated(): void {
-    this.events.writable()
+    this.in.terminated(pipe)
   }
 
   override send(message: Message, { routingId }: Routing): Refusal | undefined {
@@ -48,15 +39,11 @@ export class Server extends SocketType {
   }
 
   override receive(): Message | Refusal {
-    return this.#in.receiveSinglePart() ?? "EAGAIN"
+    return this.in.receiveSinglePart() ?? "EAGAIN"
   }
 
   override get routing(): Routing {
-    return { routingId: (this.#in.from as Pipe).serverRoutingId }
-  }
-
-  override hasIn(): boolean {
-    return this.#in.hasIn()
+    return { routingId: (this.in.from as Pipe).serverRoutingId }
   }
 
   override hasOut(): boolean {

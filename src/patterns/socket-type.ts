@@ -1,7 +1,9 @@
 import type { SocketTypeName } from "../zmtp/socket-types.js"
+import type { FairQueue } from "./fair-queue.js"
 import type { Message } from "./message.js"
 import type { Pipe, PipeEvents } from "./pipe.js"
 import { QueuedParts } from "./queued-parts.js"
+import type { RoundRobin } from "./round-robin.js"
 
 /** The reason why a message was not sent or received, as an error code of zeromq.js. */
 export type Refusal = "EAGAIN" | "EFSM" | "EHOSTUNREACH" | "EINVAL" | "ENOTSUP"
@@ -36,6 +38,9 @@ export interface Routing {
   group?: Buffer
 }
 
+/** A set of pipes that a type sends to. */
+type Outlet = Pick<RoundRobin, "terminated" | "activated">
+
 /**
  * The behaviour of a socket type: which pipes it sends to and receives from. It does not know the
  * network, and handles whole messages only.
@@ -66,6 +71,9 @@ export abstract class SocketType implements PipeEvents {
     return 1
   }
 
+  /** The pipes that the type receives from in turn, and those that it sends to in turn or at once. */
+  protected readonly in: FairQueue | undefined
+  protected readonly out: Outlet | undefined
   readonly queued: QueuedParts = new QueuedParts()
   readonly violation: ((message: Message) => string | undefined) | undefined = undefined
   protected readonly events: SocketTypeEvents
@@ -82,7 +90,11 @@ export abstract class SocketType implements PipeEvents {
 
   /** Adds a pipe, which may not have a connection yet. */
   abstract attach(pipe: Pipe): void
-  abstract terminated(pipe: Pipe): void
+
+  terminated(pipe: Pipe): void {
+    this.in?.terminated(pipe)
+    this.out?.terminated(pipe)
+  }
 
   /** The peer of a pipe is connected, and `peerRoutingId` is set. */
   identified(_pipe: Pipe): void {}
@@ -92,7 +104,7 @@ export abstract class SocketType implements PipeEvents {
   }
 
   receive(): Message | Refusal {
-    return "ENOTSUP"
+    return this.in ? (this.in.receive() ?? "EAGAIN") : "ENOTSUP"
   }
 
   /** The routing of the message received last, for the types that have one. */
@@ -124,7 +136,7 @@ export abstract class SocketType implements PipeEvents {
   close(): void {}
 
   hasIn(): boolean {
-    return false
+    return this.in?.hasIn() ?? false
   }
 
   hasOut(): boolean {
@@ -136,8 +148,16 @@ export abstract class SocketType implements PipeEvents {
   join(_group: Buffer): void {}
   leave(_group: Buffer): void {}
 
-  readActivated(_pipe: Pipe): void {}
-  writeActivated(_pipe: Pipe): void {}
+  readActivated(pipe: Pipe): void {
+    this.in?.activated(pipe)
+    this.events.readable()
+  }
+
+  writeActivated(pipe: Pipe): void {
+    this.out?.activated(pipe)
+    this.events.writable()
+  }
+
   hiccuped(_pipe: Pipe): void {}
 
   command(_pipe: Pipe, _name: string, _data: Buffer): boolean {

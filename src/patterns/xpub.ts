@@ -17,7 +17,7 @@ export class XPub extends SocketType {
   override readonly name: "XPUB" | "PUB" = "XPUB"
   override readonly ownsReceived = true
   readonly readAheadBytes: number = READ_AHEAD_BYTES
-  readonly #out = new Distribution()
+  protected override readonly out: Distribution = new Distribution()
   readonly #topics = new MultiTopics<Pipe>()
   /** Topics that peers asked for. With `manual`, the program decides which of them take effect. */
   readonly #wanted = new MultiTopics<Pipe>()
@@ -30,41 +30,36 @@ export class XPub extends SocketType {
   #last: Pipe | undefined
 
   attach(pipe: Pipe): void {
-    this.#out.attach(pipe)
+    this.out.attach(pipe)
     const { welcomeMessage } = this.options
     if (welcomeMessage.length > 0) pipe.out.write([welcomeMessage])
     // Let the pipe find its queue empty, so that it reports the next message.
     pipe.checkRead()
   }
 
-  terminated(pipe: Pipe): void {
+  override terminated(pipe: Pipe): void {
     const { manual } = this.options
     const tells = this.notifies ? this.#notifyOfEnd(pipe) : undefined
     if (manual) runInTurns(this.#wanted.removeAll(pipe, tells))
     runInTurns(this.#topics.removeAll(pipe, manual ? undefined : tells))
     if (this.#last === pipe) this.#last = undefined
-    this.#out.terminated(pipe)
-  }
-
-  override writeActivated(pipe: Pipe): void {
-    this.#out.activated(pipe)
-    this.events.writable()
+    this.out.terminated(pipe)
   }
 
   override send(message: Message): Refusal | undefined {
     this.#match(message)
-    if (this.options.noDrop && !this.#out.checkHwm()) return "EAGAIN"
-    this.#out.sendToMatching(message)
+    if (this.options.noDrop && !this.out.checkHwm()) return "EAGAIN"
+    this.out.sendToMatching(message)
     return undefined
   }
 
   override hasRoomFor(message: Message): boolean {
     this.#match(message)
-    return !this.options.noDrop || this.#out.checkHwm()
+    return !this.options.noDrop || this.out.checkHwm()
   }
 
   #match(message: Message): void {
-    const out = this.#out
+    const out = this.out
     out.unmatch()
     this.#topics.match(message[0] as Buffer, (pipe) => out.match(pipe))
     if (this.options.invertMatching) out.reverseMatch()
@@ -80,7 +75,7 @@ export class XPub extends SocketType {
     const entry = this.#waiting.shift() as Entry
     if (entry instanceof PipeMessages) return this.#toNotice(entry.read(), 0)
     const { pipe, subscribe, topic } = entry
-    if (this.options.manual) this.#last = this.#out.has(pipe) ? pipe : undefined
+    if (this.options.manual) this.#last = this.out.has(pipe) ? pipe : undefined
     return [Buffer.from(`${subscribe ? "\x01" : "\x00"}${topic}`, "latin1")]
   }
 

@@ -11,22 +11,22 @@ export class XSub extends SocketType {
   override readonly name: "XSUB" | "SUB" = "XSUB"
   override readonly resubscribes = true
   override readonly connectsOnce: boolean = false
-  protected readonly in: FairQueue = new FairQueue()
+  protected override readonly in: FairQueue = new FairQueue()
   protected readonly topics: Topics = new Topics()
-  readonly #out = new Distribution()
+  protected override readonly out: Distribution = new Distribution()
   readonly #fetched = new Prefetch(this.in, (message) => this.accepts(message))
 
   attach(pipe: Pipe): void {
     this.in.attach(pipe)
-    this.#out.attach(pipe)
+    this.out.attach(pipe)
     this.hiccuped(pipe)
     this.events.readable()
   }
 
-  terminated(pipe: Pipe): void {
+  override terminated(pipe: Pipe): void {
     this.in.terminated(pipe)
     this.#fetched.terminated(pipe)
-    this.#out.terminated(pipe)
+    this.out.terminated(pipe)
   }
 
   /** Sends all subscriptions again, because a new connection knows none of them. */
@@ -34,13 +34,8 @@ export class XSub extends SocketType {
     for (const topic of this.topics) pipe.out.writeCommand("SUBSCRIBE", topic, true)
   }
 
-  override readActivated(pipe: Pipe): void {
-    this.in.activated(pipe)
-    this.events.readable()
-  }
-
   override writeActivated(pipe: Pipe): void {
-    this.#out.activated(pipe)
+    this.out.activated(pipe)
   }
 
   override send(message: Message): Refusal | undefined {
@@ -52,7 +47,7 @@ export class XSub extends SocketType {
     }
     // As in libzmq, each part may be a subscription, which is sent with the other parts.
     const passed = message.some(isSubscription) ? message.filter(this.#passes, this) : message
-    if (passed.length > 0) this.#out.sendToAll(passed)
+    if (passed.length > 0) this.out.sendToAll(passed)
     return undefined
   }
 
@@ -91,10 +86,10 @@ export class XSub extends SocketType {
 
   override subscribe(topic: Buffer): void {
     const isFirst = this.topics.add(topic)
-    this.#out.commandToAll("SUBSCRIBE", Buffer.from(topic), isFirst)
+    this.out.commandToAll("SUBSCRIBE", Buffer.from(topic), isFirst)
   }
 
   override cancel(topic: Buffer): void {
-    if (this.topics.remove(topic)) this.#out.commandToAll("CANCEL", Buffer.from(topic), true)
+    if (this.topics.remove(topic)) this.out.commandToAll("CANCEL", Buffer.from(topic), true)
   }
 }

@@ -69,14 +69,14 @@ export class EncodedWrites<Connection> {
       this.#drop(oldest, entry)
     }
     this.#isInUse = true
-    this.#timer ??= setTimeout(clearUnused, KEPT_MS, this).unref()
+    this.#timer ??= setTimeout(this.#clearUnused, KEPT_MS).unref()
   }
 
   /** Drops all chunks, unless one was added since the last call. */
-  clearUnused(): void {
+  readonly #clearUnused = () => {
     this.#timer = undefined
     if (!this.#isInUse) this.clear()
-    else this.#timer = setTimeout(clearUnused, KEPT_MS, this).unref()
+    else this.#timer = setTimeout(this.#clearUnused, KEPT_MS).unref()
     this.#isInUse = false
   }
 
@@ -93,8 +93,4 @@ export class EncodedWrites<Connection> {
       chunk.release()
     }
   }
-}
-
-function clearUnused(writes: EncodedWrites<unknown>): void {
-  writes.clearUnused()
 }

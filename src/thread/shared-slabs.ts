@@ -78,12 +78,12 @@ export class SharedSlabs extends LargeSlabs {
     const isKept = super.emptied(slab)
     if (!isKept) this.#forget(slab)
     else if ((this.spare > SPARE_MAX || this.spareLarge > 0) && !this.#timer)
-      this.#timer = setTimeout(shrink, IDLE_MS, this).unref()
+      this.#timer = setTimeout(this.#shrink, IDLE_MS).unref()
     return isKept
   }
 
   /** Releases slabs that have not been needed for a while. */
-  shrink(): void {
+  readonly #shrink = () => {
     this.#timer = undefined
     for (const slab of [...this.dropSpare(SPARE_MAX), ...this.dropLarge()]) this.#forget(slab)
   }
@@ -143,8 +143,4 @@ export class SeenSlabs {
     const end = length === undefined ? undefined : start + length
     return (this.#slabs.get(slab) as Uint8Array).subarray(start, end)
   }
-}
-
-function shrink(slabs: SharedSlabs): void {
-  slabs.shrink()
 }

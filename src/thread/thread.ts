@@ -141,10 +141,10 @@ export class Thread implements SocketOperations, OtherThread, Readable {
   }
 
   #releaseLater(): void {
-    this.#holding ??= setTimeout(release, HOLD_MS, this).unref()
+    this.#holding ??= setTimeout(this.#release, HOLD_MS).unref()
   }
 
-  release(): void {
+  readonly #release = () => {
     this.#holding = undefined
     for (const connection of this.#holders)
       if (connection.release()) this.#holders.delete(connection)
@@ -237,10 +237,10 @@ export class Thread implements SocketOperations, OtherThread, Readable {
   #postSoon(): void {
     if (this.#posting) return
     this.#posting = true
-    nextTick(postAll, this)
+    nextTick(this.#postAll)
   }
 
-  postAll(): void {
+  readonly #postAll = () => {
     this.#posting = false
     if (this.#outbox.length > 0) this.#post()
   }
@@ -391,12 +391,4 @@ function numberOf(chunk: Chunk): number {
   if (!chunk.isShared) return NOT_SHARED
   numbers.set(chunk, ++lastNumber)
   return lastNumber
-}
-
-function postAll(thread: Thread): void {
-  thread.postAll()
-}
-
-function release(thread: Thread): void {
-  thread.release()
 }

@@ -95,10 +95,10 @@ export class WorkerOutbox {
   #postSoon(): void {
     if (this.#posting) return
     this.#posting = true
-    setImmediate(post, this)
+    setImmediate(this.post)
   }
 
-  post(): void {
+  readonly post = (): void => {
     this.#posting = false
     if (this.#message.length === 0) return
     const message = this.#message
@@ -108,8 +108,4 @@ export class WorkerOutbox {
     this.#end = NONE
     this.#send(message, transfer)
   }
-}
-
-function post(outbox: WorkerOutbox): void {
-  outbox.post()
 }

@@ -99,8 +99,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: OUTBOUND,
-        from: "    this.queue.pushLarge(message)\n    this.#credit.written++\n",
-        to: "    this.#credit.written++\n    this.queue.pushLarge(message)\n",
+        from: "    this.queue.pushLarge(message)\n    this.credit.written++\n",
+        to: "    this.credit.written++\n    this.queue.pushLarge(message)\n",
       },
     ],
   },
@@ -459,7 +459,7 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: "src/patterns/xsub.ts",
-        from: 'this.#out.commandToAll("SUBSCRIBE", Buffer.from(topic), isFirst)',
+        from: 'this.out.commandToAll("SUBSCRIBE", Buffer.from(topic), isFirst)',
         to: "",
       },
     ],
@@ -509,8 +509,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: OUTBOUND,
-        from: "    this.queue.append(message, bytes)\n    this.#credit.written++\n    this.#flushLater()",
-        to: "    this.queue.append(message, bytes)\n    this.#credit.written++\n    if (this.queue.batched > 1) this.#flushLater()",
+        from: "    this.queue.append(message, bytes)\n    this.credit.written++\n    this.#flushLater()",
+        to: "    this.queue.append(message, bytes)\n    this.credit.written++\n    if (this.queue.batched > 1) this.#flushLater()",
       },
     ],
   },
@@ -530,7 +530,7 @@ export const mutations: readonly Mutation[] = [
       {
         file: OUTBOUND,
         from: "    this.#writeWaiting()\n    this.#checkWriteActive()",
-        to: "    this.#writeWaiting()\n    if (this.#credit.written % 2 === 0) this.#checkWriteActive()",
+        to: "    this.#writeWaiting()\n    if (this.credit.written % 2 === 0) this.#checkWriteActive()",
       },
     ],
   },
@@ -698,7 +698,7 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: "src/patterns/xpub.ts",
-        from: "if (this.options.manual) this.#last = this.#out.has(pipe) ? pipe : undefined",
+        from: "if (this.options.manual) this.#last = this.out.has(pipe) ? pipe : undefined",
         to: "if (this.options.manual) this.#last ??= pipe",
       },
     ],

@@ -213,8 +213,7 @@ function passed(processes: Run["processes"]): number {
   let sum = 0
   for (const { inside } of processes)
     for (const { pipes } of inside)
-      for (const { internals } of pipes)
-        sum += internals.outbound.credit.sent + internals.inbound.length
+      for (const { internals, out } of pipes) sum += out.credit.sent + internals.inbound.length
   return sum
 }
 

@@ -286,10 +286,11 @@ export class Pipes implements Checker {
 }
 
 /** Returns the state of a pipe. */
-function stateOf({ internals, out: { conflates }, connection }: ShownPipe): PipeState {
-  const { inbound, outbound, isTerminated, isActive } = internals
+function stateOf({ internals, out, connection }: ShownPipe): PipeState {
+  const { inbound, isTerminated, isActive } = internals
   const { length, messagesAfter, isStopped, highWaterMark, readAheadBytes, queued } = inbound
-  const { credit, pending, hasChanges, batched } = outbound
+  const { credit, conflates, queue } = out
+  const { pending, hasChanges, batched } = queue
   return {
     inbound: {
       waiting: length,
