@@ -11,7 +11,7 @@ import type { Message } from "./message.js"
 export const BATCH_BYTES: number = 64 * 1024
 /** The same limit for a batch that several pipes share: each write costs a system call for each pipe. */
 export const SHARED_BATCH_BYTES: number = 256 * 1024
-/** Size of a new batch when there is no spare buffer, and of the next one, for messages that it has no room for. */
+/** Sizes of a new batch when no buffer is spare, and of the one that replaces it when it is full. */
 const FIRST_BYTES = 4096
 const MIDDLE_BYTES = 16 * 1024
 /** The largest message that zeromq.js copies, in bytes; it keeps a reference to larger ones. */
@@ -40,7 +40,6 @@ export function plainLength(message: Message): number {
   return framesLength(message, SENTINEL_BYTES)
 }
 
-/** Returns whether every part of `message` is smaller than `bytes`. */
 export function areBelow(message: Message, bytes: number): boolean {
   for (let i = 0; i < message.length; i++)
     if ((message[i] as Uint8Array).length >= bytes) return false
@@ -57,7 +56,6 @@ export class Batch implements PlainMessages {
   /** The slab that owns the buffer, unless `#memory` does. */
   #slab: Slab | undefined
   length = 0
-  /** Number of messages appended. */
   count = 0
   /** Number of messages in wire form; `#plainEnd` is the end of their bytes. */
   messages = 0
@@ -70,16 +68,14 @@ export class Batch implements PlainMessages {
    * is not read again.
    */
   protected latest: Message | undefined
-  /** Maximum size of the batch, in bytes. */
   readonly maxBytes: number
   readonly #memory: OpenMemory | undefined
-  /** Bytes that the other thread had already sent when the batch was sealed. */
+  /** Bytes that had left when the batch was sealed. */
   #flushed: number | undefined
 
   /**
    * @param plainBelow messages are sent plain if all their parts are smaller than this, in bytes.
-   * @param memory open memory, out of which another thread may send messages early; it holds plain
-   * frames only.
+   * @param memory holds plain frames only, which may leave early.
    */
   constructor(plainBelow: number, bytes: number = BATCH_BYTES, memory?: OpenMemory) {
     this.#plainBelow = memory ? 0 : plainBelow
@@ -100,7 +96,7 @@ export class Batch implements PlainMessages {
     return this.#buffer.subarray(0, this.#plainEnd)
   }
 
-  /** The messages and bytes that the other thread has not sent yet. */
+  /** The messages and bytes that have not left yet. */
   get waiting(): Waiting {
     const flushed = this.#memory?.flushed ?? 0
     const bytes = this.length - flushed
@@ -108,7 +104,7 @@ export class Batch implements PlainMessages {
     return { messages: countFrames(this.#buffer.subarray(flushed, this.length)).messages, bytes }
   }
 
-  /** Stops the other thread from sending any more, and returns the frames that it has not sent. */
+  /** Stops messages from leaving early, and returns the frames that have not left. */
   seal(): Uint8Array {
     this.#flushed ??= this.#memory?.seal() ?? 0
     return this.#buffer.subarray(this.#flushed + this.#plainEnd, this.length)

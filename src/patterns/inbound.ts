@@ -15,9 +15,8 @@ export type InboundConnection = Pick<
   "stop" | "resume" | "messageConsumed" | "setMarks"
 >
 
-/** What the simulator's rules look at. */
+/** The state that the simulator's rules look at. */
 export interface InboundInternals {
-  /** Number of queued messages. */
   readonly length: number
   /** Returns the queued messages after the first `count` ones. */
   messagesAfter(count: number): Message[]
@@ -36,7 +35,6 @@ export class Inbound {
   readonly #messages = new Queue<QueuedMessage>()
   /** The parts of all queues of the socket. */
   readonly #queued: QueuedParts
-  /** Parts of the queued messages, and their bytes. */
   #parts = 0
   #bytes = 0
   /** Number of messages read so far. */
@@ -53,10 +51,9 @@ export class Inbound {
 
   /**
    * @param highWaterMark maximum number of messages; 0 is no limit.
-   * @param maxBytes maximum plaintext in bytes.
+   * @param maxBytes maximum plaintext.
    * @param conflates whether only the latest message is kept.
-   * @param queued counts the parts of all queues of the socket.
-   * @param readAheadBytes memory that messages may take whatever the high-water mark, in bytes.
+   * @param readAheadBytes memory that messages may take whatever the high-water mark.
    */
   constructor(
     highWaterMark: number,
@@ -137,7 +134,6 @@ export class Inbound {
     return message
   }
 
-  /** Takes all messages out of the queue, to be kept elsewhere until the program receives them. */
   takeAll(): QueuedMessage[] {
     const messages = [...this.#messages]
     this.clear()
@@ -170,7 +166,6 @@ export class Inbound {
     this.#connection?.setMarks?.(shared, this.#conflates)
   }
 
-  /** Whether the connection must stop reading until a message is read. */
   get #isFull(): boolean {
     if (this.#conflates) return false
     if (this.#bytes >= this.#maxBytes) return true
@@ -208,7 +203,6 @@ export class Inbound {
     }
   }
 
-  /** Resumes the connection if it was stopped. */
   #resume(): void {
     if (!this.#isStopped) return
     this.#isStopped = false

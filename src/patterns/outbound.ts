@@ -43,8 +43,8 @@ export interface SharedBatch {
 }
 
 /**
- * The sending half of a pipe. Limits the messages in its queue to a high-water mark, and writes them to the
- * connection: at the end of the program's burst (see flusher.ts), and when the network has room again.
+ * The sending half of a pipe. Limits the messages in its queue to a high-water mark, and writes them
+ * when the program's burst ends (see flusher.ts) and when the connection is writable again.
  */
 export class Outbound implements Flushable {
   readonly queue: SendQueue<OutboundConnection>
@@ -76,7 +76,7 @@ export class Outbound implements Flushable {
     this.#flushes = new FlushWaiters(this.credit)
   }
 
-  /** @param messages maximum number; 0 is no limit. A full queue stays full until a message has been sent. */
+  /** Sets the maximum number of messages; 0 is no limit. A full queue stays full until one is sent. */
   set highWaterMark(messages: number) {
     if (!this.conflates) this.credit.highWaterMark = messages
   }
@@ -120,12 +120,11 @@ export class Outbound implements Flushable {
 
   // -- Room ------------------------------------------------------------------------
 
-  /** Returns whether the high-water mark leaves room. */
   checkHwm(): boolean {
     return this.credit.hasRoom
   }
 
-  /** Flushes if the pipe is full, and returns whether there is room. If not, `writeActivated` will follow. */
+  /** Flushes if the queue is full. Returns whether it has room; if not, `writeActivated` follows. */
   hasRoom(): boolean {
     if (this.credit.hasRoom) return true
     // The network may have room: the messages may only be waiting for the end of the burst.
@@ -137,7 +136,7 @@ export class Outbound implements Flushable {
     return false
   }
 
-  /** Returns whether `write` would accept a message. If not, `writeActivated` will follow. */
+  /** Returns whether `write` would accept a message; if not, `writeActivated` follows. */
   checkWrite(): boolean {
     if (this.credit.isRefusing) return false
     if (this.hasRoom()) return true
@@ -164,7 +163,6 @@ export class Outbound implements Flushable {
     this.credit.end()
   }
 
-  /** Number of messages dropped because the pipe was full. */
   get dropped(): number {
     return this.#dropped
   }
@@ -176,7 +174,7 @@ export class Outbound implements Flushable {
 
   // -- Queueing --------------------------------------------------------------------
 
-  /** The messages that were accepted but not yet written, wherever they are queued; commands do not count. */
+  /** Messages accepted but not yet written, wherever they are queued; commands do not count. */
   get waiting(): Waiting {
     const total = this.queue.waiting
     for (const place of [this.shared, this.connection]) {
@@ -191,8 +189,7 @@ export class Outbound implements Flushable {
   /**
    * Queues a message, of whose small parts copies are kept. Returns false if there is no room.
    *
-   * @throws Error of the encoder. The message was not accepted then, and those before it stay
-   * queued.
+   * @throws Error of the encoder. The message was not accepted then; those before it stay queued.
    */
   write(message: Message): boolean {
     if (!this.credit.accepts && !this.checkWrite()) return false
@@ -307,7 +304,7 @@ export class Outbound implements Flushable {
     flushSoon(this)
   }
 
-  /** Ends the rest after the last flush, because the next message sent may be a reply to one just received. */
+  /** Ends the rest after the last flush: the next message may be a reply to one just received. */
   endRest(): void {
     this.rest.end()
     if (this.#isScheduled) pollSoon()
@@ -323,16 +320,13 @@ export class Outbound implements Flushable {
     this.#checkFlushes()
   }
 
-  /** Does the same, or schedules it for after a poll. */
+  /** Flushes, or schedules that for after a poll. */
   flushOrWait(): void {
     if (this.#mustPoll()) this.#flushLater()
     else this.flush()
   }
 
-  /**
-   * Does the same for a caller that is iterating its pipes: `writeActivated` is deferred to the end
-   * of the burst.
-   */
+  /** Flushes for a caller that is iterating its pipes: `writeActivated` waits for the end of the burst. */
   #flushNow(): void {
     if (this.#mustPoll()) this.#flushLater()
     else this.#writeNow()
@@ -381,10 +375,7 @@ export class Outbound implements Flushable {
     this.#events.emptied()
   }
 
-  /**
-   * Schedules another flush after an encoding failed: the messages were already accepted, so they
-   * stay queued.
-   */
+  /** Flushes again later: an encoding failed, and its messages were already accepted. */
   #retryLater(error: unknown): void {
     throwLater(error)
     this.#retry ??= setTimeout(() => this.flushOrWait(), RETRY_MS)

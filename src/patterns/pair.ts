@@ -7,7 +7,7 @@ export class Pair extends SocketType {
   override readonly name = "PAIR"
   override readonly sendTellsRoom = true
   #pipe: Pipe | undefined
-  /** The pipe of the next peer, which connected after this side released the current one: that is read first. */
+  /** The pipe that follows once the messages of `#pipe`, which this side has released, are read. */
   #next: Pipe | undefined
 
   override get decidesNow(): boolean {

@@ -12,8 +12,8 @@ export const NO_FRAMES: Uint8Array = new Uint8Array(0)
 export type EncodedConnection = Pick<PeerConnection, "packing" | "encoding">
 
 /**
- * The encoder of a pipe's messages: makes chunks for its current peer, or for one like the latest, at the
- * effort that the connection chooses. It knows no format; that is the `MessageEncoder` of the endpoint.
+ * The encoder of a pipe's messages: makes chunks for its current peer, or for one like the latest, at
+ * the effort that the connection chooses. The format is a `MessageEncoder` that it is given.
  */
 export class PeerEncoder {
   /** The encoder of the endpoint, for any of its peers. */
@@ -49,8 +49,8 @@ export class PeerEncoder {
   }
 
   /**
-   * Returns the size below which the next encoding leaves parts plain. Chooses its effort unless there is
-   * a batch, which has one.
+   * Returns the size below which the next encoding leaves parts plain. Chooses the effort, unless the
+   * open batch has one.
    */
   plainBelow(): number {
     this.#effort ??= this.encoding?.nextEffort()
@@ -63,8 +63,8 @@ export class PeerEncoder {
   }
 
   /**
-   * Encodes a batch and `message` after it, and trains dictionaries on them. Returns undefined if there is
-   * nothing to encode: messages may have left the batch early.
+   * Encodes a batch and `message` after it, and trains dictionaries on them. Returns undefined if all
+   * messages have left the batch early.
    *
    * @throws Error of the encoder. The effort of the batch stays then.
    */
@@ -104,7 +104,7 @@ export class PeerEncoder {
     return isForeign || !chunk.fits(this.packing) || !current.accepts(chunk)
   }
 
-  /** Encodes a chunk again, and releases it. @throws Error of the encoder: the chunk is unchanged then. */
+  /** Encodes a chunk again and releases it, or throws the encoder's error and leaves it unchanged. */
   repack(chunk: Chunk): Chunk {
     const effort = this.encoding?.nextEffort()
     const measures = chunk.packing === "frames" ? this.encoding : undefined

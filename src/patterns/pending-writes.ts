@@ -3,7 +3,7 @@ import { Chunk } from "../codec/chunk.js"
 import type { Packing } from "../codec/packing.js"
 import type { PendingWrite, Waiting } from "../transport/transport.js"
 
-/** The waiting chunks are checked for copying each time that `1 / COPY_SHARE` of them are new. */
+/** Chunks are checked for copying whenever `1 / COPY_SHARE` of the queue has changed. */
 const COPY_SHARE = 8
 
 /** Encoded messages and commands that the network has not had room for. */
@@ -39,8 +39,8 @@ export class PendingWrites extends Queue<PendingWrite> {
   }
 
   /**
-   * Copies the waiting chunks from time to time, because slabs empty while chunks are queued. A peer
-   * that reads slowly can make the queue long.
+   * Copies chunks out of slabs that have emptied meanwhile; not each time, because a peer that reads
+   * slowly can make the queue long.
    */
   copySome(): void {
     if (this.#changes * COPY_SHARE >= this.length) this.#copy()
@@ -77,7 +77,6 @@ export class PendingWrites extends Queue<PendingWrite> {
     this.#changes = 0
   }
 
-  /** Drops everything. */
   override clear(): void {
     for (let item = this.shift(); item; item = this.shift())
       if (item instanceof Chunk) item.release()

@@ -56,11 +56,10 @@ export interface PipeOptions {
   conflate: boolean
 }
 
-/** What the simulator's rules look at. */
+/** The state that the simulator's rules look at. */
 export interface PipeInternals {
   readonly inbound: InboundInternals
   readonly isTerminated: boolean
-  /** Whether messages are sent and received. */
   readonly isActive: boolean
 }
 
@@ -77,12 +76,12 @@ type State = "active" | "finishing" | "abandoned" | "closed"
 /**
  * A pipe in libzmq's sense: two message queues between a socket type and a peer. The pipe of a
  * bound endpoint lives as long as its connection. The pipe of a connected endpoint begins with
- * connect() and survives reconnects. How many messages wait in them, send-credit.ts and inbound.ts decide.
+ * connect() and survives reconnects. send-credit.ts and inbound.ts limit the queues.
  */
 export class Pipe implements MessageSink, OutboundEvents {
   /** The peer's routing id as a key; undefined until it is known. */
   routingId: string | undefined
-  /** The routing id that the peer sent in its handshake. */
+  /** The id that the peer sent in its handshake. */
   peerRoutingId: Buffer | undefined
   /** The id that a SERVER assigned to this peer. */
   serverRoutingId = 0
@@ -158,7 +157,7 @@ export class Pipe implements MessageSink, OutboundEvents {
     this.out.detach(pending)
   }
 
-  /** Drops the queued outgoing messages, as libzmq does for subscribers, and reports it with `hiccuped`. */
+  /** Drops the queued outgoing messages, as libzmq does for subscribers; `hiccuped` follows. */
   hiccup(): void {
     const wasFull = this.out.reset()
     this.#events?.hiccuped(this)
@@ -319,7 +318,6 @@ export class Pipe implements MessageSink, OutboundEvents {
     return message
   }
 
-  /** Takes all received messages, to be kept elsewhere. */
   takeAll(): QueuedMessage[] {
     return this.#inbound.takeAll()
   }

@@ -13,8 +13,8 @@ export interface Fetched {
  * The message that a ROUTER, SUB or XSUB takes from a pipe when it looks for messages, before the
  * program receives it: the pipe may end or lose its routing id meanwhile.
  *
- * libzmq takes the first part only. So the turn of the pipe lasts until the program has received
- * the other parts, and they are lost if the program disconnects the pipe.
+ * libzmq takes only the first part. As there, the pipe keeps its turn until the program receives the
+ * message, and disconnecting the pipe loses a message of several parts.
  */
 export class Prefetch {
   readonly #in: FairQueue

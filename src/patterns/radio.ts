@@ -4,10 +4,7 @@ import { GROUP_MAX_BYTES, type Message } from "./message.js"
 import type { Pipe } from "./pipe.js"
 import { type Refusal, type Routing, SocketType } from "./socket-type.js"
 
-/**
- * The maximum length of a group's name (RFC 48), and the maximum number of groups for each peer. A
- * JOIN beyond either is ignored.
- */
+/** Maximum number of groups that a peer may join; a JOIN beyond it is ignored. */
 const GROUPS_MAX = 1 << 16
 
 /** The RADIO socket: sends each message to all peers that have joined its group (RFC 48). */

@@ -13,7 +13,6 @@ export class RoundRobin {
     this.#pipes = new PipeArray(place)
   }
 
-  /** The number of pipes that take turns. */
   get active(): number {
     return this.#active
   }

@@ -177,7 +177,7 @@ export class Router extends SocketType {
     this.events.writable()
   }
 
-  /** Returns a routing id in libzmq's form that no peer has: peers may have chosen ids of this form, too. */
+  /** Returns an id in libzmq's form that no peer has taken: peers may choose ids of this form too. */
   #newId(): string {
     const bytes = Buffer.alloc(5)
     for (;;) {

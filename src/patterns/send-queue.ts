@@ -221,7 +221,7 @@ export class SendQueue<Connection extends QueueConnection> {
     return this.#changes?.shift()
   }
 
-  /** Takes all items. A message with a part whose memory has gone is left out: it would end its connection. */
+  /** Takes all items but messages with a part whose memory has gone: they would end the connection. */
   *takeAll(): Generator<PendingWrite> {
     for (let item = this.next(); item; item = this.next()) {
       if (!(item instanceof Chunk && item.detached)) yield item

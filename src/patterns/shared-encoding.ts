@@ -17,8 +17,7 @@ interface Group {
 
 /**
  * Encodes a batch, and `message` after it, once for all pipes that write the same bytes. Calls `write`
- * with each chunk (undefined if there is nothing to write) and its pipes. Returns the errors that encoders
- * threw.
+ * with each chunk, if any, and its pipes. Returns the errors that were thrown.
  */
 export function encodeForAll(
   pipes: Pipe[],
@@ -58,8 +57,8 @@ export function encodeForAll(
 }
 
 /**
- * Returns the size in bytes below which all pipes send parts plain. Chooses the efforts that they are sent
- * the next messages with.
+ * Chooses the efforts of the next messages, and returns the size below which all pipes send parts
+ * plain.
  */
 export function plainBelowFor(pipes: readonly Pipe[]): number {
   let below = Number.POSITIVE_INFINITY

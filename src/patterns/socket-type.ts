@@ -5,7 +5,7 @@ import type { Pipe, PipeEvents } from "./pipe.js"
 import { QueuedParts } from "./queued-parts.js"
 import type { RoundRobin } from "./round-robin.js"
 
-/** The reason why a message was not sent or received, as an error code of zeromq.js. */
+/** The reason why a message was not sent or received: an error code of zeromq.js. */
 export type Refusal = "EAGAIN" | "EFSM" | "EHOSTUNREACH" | "EINVAL" | "ENOTSUP"
 
 /** Events of a socket type: an operation that was refused may succeed now. */
@@ -59,14 +59,14 @@ export abstract class SocketType implements PipeEvents {
    */
   readonly sendTellsRoom: boolean = false
   /**
-   * Whether the connections decide what becomes of the next message: which peer gets it, or whether there
-   * is one. If not, it waits in a pipe, for as many connections as it takes.
+   * Whether the connections decide which peer gets the next message, or whether one does. If not, it
+   * waits in a pipe that outlives its connections.
    */
   get decidesNow(): boolean {
     return true
   }
 
-  /** The number of peers with room, for the types that send to them in turn. */
+  /** Number of peers with room, for the types that send in turn. */
   get turns(): number {
     return 1
   }

@@ -64,7 +64,7 @@ export class TrieNode<V> {
   }
 
   append(child: TrieNode<V>): void {
-    // Copied, because an array that grows in place reserves far more than the few children of most nodes.
+    // Copied: an array that grows in place reserves far more than the few children of most nodes.
     this.children = [...(this.children ?? []), child]
     if (this.#places) this.#places[child.firstByte] = this.children.length
   }

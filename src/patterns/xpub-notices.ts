@@ -5,10 +5,7 @@ import { type QueuedMessage, unpacked } from "./packed-message.js"
 import type { Pipe } from "./pipe.js"
 import type { QueuedParts } from "./queued-parts.js"
 
-/**
- * Limits on queued notices and on the bytes of their topics. Beyond them the queue is long: a cancellation
- * removes the queued subscription that it cancels.
- */
+/** Limits on queued notices and on the bytes of their topics. Beyond either, the queue is long. */
 const NOTICES_MAX = 1 << 16
 const TOPIC_BYTES_MAX = 16 << 20
 
@@ -85,8 +82,8 @@ export class Notices {
   #topicBytes = 0
   readonly #messages = new WeakMap<Pipe, PipeMessages>()
   /**
-   * The subscriptions that were queued since the queue became long, by topic, and by pipe if `perPipe` is
-   * set; undefined while it is not long.
+   * The subscriptions queued since the queue became long, by pipe if `perPipe` is set and by topic;
+   * undefined while it is not long.
    */
   #subscriptions: Map<Pipe | undefined, Map<string, Link<Entry>>> | undefined
 

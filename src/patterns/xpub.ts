@@ -26,7 +26,7 @@ export class XPub extends SocketType {
   #rest: Message = []
   #restAt = 0
   #isClosed = false
-  /** With `manual`, the pipe of the subscription received last, to which `subscribe` and `cancel` apply. */
+  /** With `manual`: the sender of the subscription received last. `subscribe` and `cancel` apply to it. */
   #last: Pipe | undefined
 
   attach(pipe: Pipe): void {

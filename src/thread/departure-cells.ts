@@ -1,7 +1,4 @@
-/**
- * Counts of what each thread still has to write, in shared memory, for use while the process waits
- * to exit.
- */
+/** Shared counts of what each thread still has to write while the process waits to exit. */
 
 /**
  * The first cell counts changes, and wakes the waiting thread. Each thread has two more: the amount
@@ -43,7 +40,7 @@ export class DepartureCells {
     return remaining === UNKNOWN ? undefined : remaining
   }
 
-  /** Returns whether all threads have counted since the last call. A thread that is computing has not. */
+  /** Returns whether all threads have counted since the last call; one that is computing has not. */
   haveCounted(threads: number): boolean {
     let all = true
     for (let place = 0; place < threads; place++) {

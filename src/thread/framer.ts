@@ -17,8 +17,8 @@ const NO_FRAMES = new Uint8Array(0)
 const NO_PARTS: readonly Uint8Array[] = []
 
 /**
- * The encoder of remote connections: writes messages as plain frames to shared memory (large parts that
- * have to wait only when their turn comes), and leaves their encoding to the worker.
+ * The encoder of remote connections: copies plain frames to shared memory, and leaves their encoding to
+ * the worker. Large parts that have to wait are copied when their turn comes.
  */
 class Framer implements MessageEncoder {
   readonly slabs: SharedSlabs = new SharedSlabs()
@@ -95,7 +95,7 @@ class Framer implements MessageEncoder {
     return copied
   }
 
-  /** Returns the frames, if possible without a copy: the other thread sees the memory, which is not reused. */
+  /** Returns the frames, without a copy if no part is elsewhere: the memory is shared and not reused. */
   plainFrames(chunk: Chunk): Uint8Array {
     return chunk.references.length > 0 ? concat(chunk.arrays) : chunk.bytes
   }

@@ -11,15 +11,12 @@ import { type ConnectionRequest, FRAME_WINDOW_BYTES, RECEIVE_WINDOW_BYTES } from
 import { SharedState } from "./shared-state.js"
 import type { WorkerOutbox } from "./worker-outbox.js"
 
-/**
- * What waits while the network has room: nothing. The stream may still hold a few bytes, but would not
- * report when it has written them.
- */
+/** Shown while the network has room: the stream would not report when its last bytes are written. */
 const NOTHING: Waiting = { messages: 0, bytes: 0 }
 
 /**
- * Frames of whole messages, in shared memory that stays reserved until the write is counted as flushed and
- * the state no longer keeps it.
+ * Frames of whole messages, in shared memory that stays reserved until the write is counted as flushed
+ * and the state no longer keeps it.
  */
 export interface Write {
   bytes: Uint8Array

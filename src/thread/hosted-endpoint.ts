@@ -16,7 +16,7 @@ import { toPlain } from "./plain-error.js"
 import { type EndpointSpec, type ListenResult, NOT_SHARED, type PostedEvent } from "./protocol.js"
 import type { WorkerOutbox } from "./worker-outbox.js"
 
-/** Number of consecutive writes to a single connection after which it no longer counts as part of a group. */
+/** Number of consecutive writes of a single connection after which there is no group. */
 const ALONE_MAX = 100
 
 let lastConnection = 0
@@ -29,7 +29,7 @@ export class HostedEndpoint {
   readonly #sender: Sender
   readonly #target: Listener | Dialer
   readonly #live = new Map<Connection, HostedConnection>()
-  /** The connections of all endpoints of this worker. */
+  /** Those of all endpoints of this worker. */
   readonly #connections: Map<number, HostedConnection>
   readonly #gone: () => void
   #isClosed = false
@@ -147,7 +147,7 @@ export class HostedEndpoint {
     return chunk
   }
 
-  /** Returns the sender of a connection, or one without a dictionary if a write was encoded with too many. */
+  /** Returns the sender of a connection; the common one if a write has too many dictionaries already. */
   #senderFor(encoding: ConnectionEncoding | undefined, forms: readonly EncodedWrite[]): Sender {
     const sender = encoding?.sender ?? this.#sender
     if (sender === this.#sender || forms.length < TRAINED_MAX) return sender
@@ -206,7 +206,7 @@ export class HostedEndpoint {
     }
   }
 
-  /** Posts an event of the transport: a number stands for the connection, and errors are plain objects. */
+  /** Posts an event of the transport, with the connection's number and a plain error. */
   #passOn(event: EndpointEvent<Connection>): void {
     const posted: Record<string, unknown> = { ...event }
     if ("connection" in event) posted.connection = this.#hosted(event.connection).number

@@ -31,12 +31,12 @@ export const FRAME_WINDOW_BYTES = 512
 
 // -- To the worker -------------------------------------------------------------------
 
-/** The number of every write that one connection makes alone. A write that several make has its own number. */
+/** The number of every write that one connection makes alone; each shared write has its own. */
 export const NOT_SHARED = 0
 
 /** Operations for the worker. Connections, endpoints and slabs are identified by numbers. */
 export const toWorker = {
-  /** connection, slab, start, length, number of the write: frames of whole messages to encode and write. */
+  /** connection, slab, start, length, number of the write: frames of whole messages to write. */
   WRITE: 0,
   /** connection, messages, bytes: the totals that may be received; 0 messages is no limit. */
   GRANT: 1,
@@ -102,7 +102,7 @@ export type EndpointRequest = { endpoint: number } & (
 
 export type ConnectionRequest = { connection: number } & (
   | ({ type: "command" } & Command)
-  /** "flushed" follows once everything posted before has been written, unless the connection ends first. */
+  /** "flushed" follows once everything posted before is written, unless the connection ends first. */
   | { type: "flush" }
   | { type: "authenticated"; status: AuthStatus | undefined }
   | { type: "reject"; error: PlainError }
@@ -150,8 +150,8 @@ export interface SocketOperations {
 }
 
 /**
- * Reads the operation at `start` of a message from the worker, and returns the position of the next one. An
- * error is thrown later: the other operations must not be lost.
+ * Reads the operation at `start` of a message from the worker, and returns the position of the next.
+ * Errors are thrown later: the other operations must not be lost.
  */
 export function readFromWorker(
   message: MessageFromWorker,

@@ -33,7 +33,6 @@ export interface ConnectionThread extends DepartingThread {
   removeConnection(connection: RemoteConnection): void
   /** Reads the frames that were kept for want of room soon. */
   readSoon(reader: RemoteReader): void
-  /** Registers a connection with written bytes, to release their memory once they are flushed. */
   holds(connection: RemoteConnection): void
   openBatch(connections: readonly number[]): OpenMemory | undefined
   write(connection: number, chunk: Chunk): void
@@ -101,7 +100,6 @@ export class RemoteConnection implements PeerConnection, ReadConnection {
     this.scheme = scheme
   }
 
-  /** Whether this side has ended the connection. */
   get isEnded(): boolean {
     return this.#reader.isDiscarding
   }
@@ -163,7 +161,7 @@ export class RemoteConnection implements PeerConnection, ReadConnection {
     if (this.#isFull) this.#writes.wantRoom()
   }
 
-  /** Releases the memory of flushed writes. Returns whether none is left. */
+  /** Releases flushed writes. Returns whether none is left. */
   release(): boolean {
     this.#writes.release()
     return this.#writes.isEmpty
@@ -237,12 +235,10 @@ export class RemoteConnection implements PeerConnection, ReadConnection {
     if (!this.#closed) this.#thread.grant(this.number, this.#granted, this.#grantedBytes)
   }
 
-  /** Reads a piece of the received frames. */
   receivedFrames(frames: Uint8Array): void {
     this.#reader.read(frames)
   }
 
-  /** Reads a frame with a large body. */
   receivedBody(flags: number, body: Buffer): void {
     this.#reader.read({ flags, body })
   }
@@ -256,7 +252,6 @@ export class RemoteConnection implements PeerConnection, ReadConnection {
     this.#thread.readSoon(reader)
   }
 
-  /** Stops passing on messages. */
   stop(): void {
     this.#reader.stop()
   }
@@ -302,8 +297,7 @@ export class RemoteConnection implements PeerConnection, ReadConnection {
    */
   closing(waits: boolean, finished: () => void): void {
     this.#writes.release()
-    // Nothing is passed on if the sink was already full when the connection began: every reconnect would add
-    // to its queue.
+    // Nothing is passed on if the sink was full from the beginning: every reconnect would add to it.
     if (this.#readBytes === 0) this.#reader.discard()
     else if (!waits) this.#reader.readRest()
     this.#closed = true

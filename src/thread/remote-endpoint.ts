@@ -64,7 +64,7 @@ abstract class RemoteEndpoint implements ThreadUser {
     return number
   }
 
-  /** Moves to another thread after a pause, and then calls `opened`, or `failed` if there is no thread. */
+  /** Moves to another thread after a pause. Calls `opened`, or `failed` if there is none. */
   protected reopenLater(intervalMs: number, opened: () => void, failed: () => void): void {
     this.retry = setTimeout(() => {
       try {
@@ -179,7 +179,6 @@ abstract class RemoteEndpoint implements ThreadUser {
     this.emit({ type: "opened", connection })
   }
 
-  /** Called when there is a connection. */
   protected opened(): void {}
   /** The thread died, and the connections with it. */
   protected abstract revive(error: Error): void

@@ -59,7 +59,7 @@ export class Thread implements SocketOperations, OtherThread, Readable {
   readonly #unused: (thread: Thread) => void
   readonly #users = new Map<number, ThreadUser>()
   readonly #connections = new Map<number, RemoteConnection>()
-  /** Connections with written bytes whose memory is still in use: not flushed yet, or not written by Node. */
+  /** Connections with written bytes whose memory is still in use. */
   readonly #holders = new Set<RemoteConnection>()
   #holding: NodeJS.Timeout | undefined
   #lastUser = 0
@@ -105,7 +105,6 @@ export class Thread implements SocketOperations, OtherThread, Readable {
     addThread(this)
   }
 
-  /** Number of endpoints that use the thread. */
   get users(): number {
     return this.#users.size
   }
@@ -114,7 +113,6 @@ export class Thread implements SocketOperations, OtherThread, Readable {
     return this.#isDead
   }
 
-  /** Adds an endpoint and returns its number. */
   add(user: ThreadUser): number {
     this.#users.set(++this.#lastUser, user)
     return this.#lastUser
@@ -366,12 +364,12 @@ function startWorker(): Worker {
       eval: true,
       name: "zeromq-lz4",
       workerData,
-      // The thread prints nothing. Otherwise Node would pipe its output to the program's, and then no longer
-      // ignore errors of console.error() and of warnings, such as a full disk.
+      // The thread prints nothing. If Node piped its output to the program's, errors of console.error()
+      // and of warnings, such as a full disk, would no longer be ignored.
       stdout: true,
       stderr: true,
-      // Modules that the program, or an agent that watches it, is started with (--import, --require) must
-      // not run in this thread. NODE_OPTIONS is read from the environment.
+      // What the program is started with (--import, --require) must not run in this thread. NODE_OPTIONS
+      // is read from the environment.
       execArgv: inheritedFlags(process.execArgv, process.env.NODE_OPTIONS),
       env: {},
     } as WorkerOptions)

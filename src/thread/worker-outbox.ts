@@ -15,7 +15,7 @@ export class WorkerOutbox {
   #message: MessageFromWorker = []
   #transfer: ArrayBuffer[] = []
   #posting = false
-  /** The index of the latest run of frames, which may still grow, its frames, and its end in the slab. */
+  /** The latest run of frames, which may still grow: its index, frames, and end in the slab. */
   #latest = 0
   #latestFrames = 0
   #end = NONE
