@@ -158,7 +158,7 @@ export class Distribution implements Flushable, SharedBatch {
   #share(message: Message): void {
     if (!this.#isShared()) {
       this.seal()
-      this.#shared = this.#matchingPipes()
+      this.#shared = this.#pipes.first(this.#matching)
     }
     const bytes = plainLength(message)
     const batch = this.#batch
@@ -175,12 +175,6 @@ export class Distribution implements Flushable, SharedBatch {
     if (this.#flushing) return
     this.#flushing = true
     flushSoon(this)
-  }
-
-  #matchingPipes(): Pipe[] {
-    const pipes = new Array<Pipe>(this.#matching)
-    for (let i = 0; i < pipes.length; i++) pipes[i] = this.#pipes.at(i)
-    return pipes
   }
 
   #countShared(): void {

@@ -14,6 +14,7 @@ import { type FlushWaiter, FlushWaiters } from "./flush-waiters.js"
 import { type Flushable, flushSoon, pollSoon, Rest } from "./flusher.js"
 import type { Message } from "./message.js"
 import type { PeerEncoder } from "./peer-encoder.js"
+import { sumOfWaiting } from "./pending-writes.js"
 import { SendCredit } from "./send-credit.js"
 import { type QueueConnection, SendQueue } from "./send-queue.js"
 
@@ -176,14 +177,7 @@ export class Outbound implements Flushable {
 
   /** Messages accepted but not yet written, wherever they are queued; commands do not count. */
   get waiting(): Waiting {
-    const total = this.queue.waiting
-    for (const place of [this.shared, this.connection]) {
-      if (!place) continue
-      const { messages, bytes } = place.waiting
-      total.messages += messages
-      total.bytes += bytes
-    }
-    return total
+    return sumOfWaiting(this.queue, this.shared, this.connection)
   }
 
   /**

@@ -6,6 +6,20 @@ import type { PendingWrite, Waiting } from "../transport/transport.js"
 /** Chunks are checked for copying whenever `1 / COPY_SHARE` of the queue has changed. */
 const COPY_SHARE = 8
 
+/** Returns the sum of what waits in several places. */
+export function sumOfWaiting(
+  ...places: readonly ({ readonly waiting: Waiting } | undefined)[]
+): Waiting {
+  const total = { messages: 0, bytes: 0 }
+  for (const place of places) {
+    if (!place) continue
+    const { messages, bytes } = place.waiting
+    total.messages += messages
+    total.bytes += bytes
+  }
+  return total
+}
+
 /** Encoded messages and commands that the network has not had room for. */
 export class PendingWrites extends Queue<PendingWrite> {
   /** Items added and taken since the queue was last checked for copying. */

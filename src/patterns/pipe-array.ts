@@ -23,6 +23,10 @@ export class PipeArray {
     return this.#pipes[index] as Pipe
   }
 
+  first(count: number): Pipe[] {
+    return this.#pipes.slice(0, count)
+  }
+
   /** Returns the index of a pipe, or -1 if it is not in the array. */
   indexOf(pipe: Pipe): number {
     return pipe[this.#place]

@@ -10,7 +10,7 @@ import type {
 import { areBelow, BATCH_BYTES, Batch } from "./batch.js"
 import type { Message } from "./message.js"
 import { type EncodedConnection, PeerEncoder } from "./peer-encoder.js"
-import { PendingWrites } from "./pending-writes.js"
+import { PendingWrites, sumOfWaiting } from "./pending-writes.js"
 import type { SendCredit } from "./send-credit.js"
 import { SubscriptionChanges } from "./subscription-changes.js"
 
@@ -61,14 +61,7 @@ export class SendQueue<Connection extends QueueConnection> {
 
   /** The messages of the pending chunks and of the batch; commands do not count. */
   get waiting(): Waiting {
-    const total = { messages: 0, bytes: 0 }
-    for (const place of [this.pending, this.#batch]) {
-      if (!place) continue
-      const { messages, bytes } = place.waiting
-      total.messages += messages
-      total.bytes += bytes
-    }
-    return total
+    return sumOfWaiting(this.pending, this.#batch)
   }
 
   get isEmpty(): boolean {

@@ -21,11 +21,12 @@ import { PostedWrites } from "./posted-writes.js"
 import {
   type ConnectionRequest,
   FRAME_WINDOW_BYTES,
+  type OpenedEvent,
   RECEIVE_WINDOW_BYTES,
   type ReadyEvent,
 } from "./protocol.js"
 import { type ReadConnection, RemoteReader } from "./remote-reader.js"
-import type { SharedState } from "./shared-state.js"
+import { SharedState } from "./shared-state.js"
 
 /** The thread of a remote connection, as seen by the socket thread. */
 export interface ConnectionThread extends DepartingThread {
@@ -73,22 +74,15 @@ export class RemoteConnection implements PeerConnection, ReadConnection {
   #closed = false
 
   /** @param credit number of messages that may be received before the first grant; 0 is no limit. */
-  constructor(
-    thread: ConnectionThread,
-    number: number,
-    credit: number,
-    state: SharedState,
-    remoteAddress: string | undefined,
-    remotePort: number | undefined,
-  ) {
+  constructor(thread: ConnectionThread, credit: number, opened: Omit<OpenedEvent, "type">) {
     this.#thread = thread
-    this.number = number
-    this.#state = state
-    this.#writes = new PostedWrites(state)
+    this.number = opened.connection
+    this.#state = new SharedState(opened.state)
+    this.#writes = new PostedWrites(this.#state)
     this.#mark = credit
     this.#granted = credit
-    this.remoteAddress = remoteAddress
-    this.remotePort = remotePort
+    this.remoteAddress = opened.remoteAddress
+    this.remotePort = opened.remotePort
     thread.addConnection(this)
   }
 

@@ -23,7 +23,6 @@ import type {
   PostedTransportEvent,
 } from "./protocol.js"
 import { RemoteConnection } from "./remote-connection.js"
-import { SharedState } from "./shared-state.js"
 import type { Thread, ThreadUser } from "./thread.js"
 
 /**
@@ -165,16 +164,9 @@ abstract class RemoteEndpoint implements ThreadUser {
     })
   }
 
-  #opened({ connection: number, state, remoteAddress, remotePort }: OpenedEvent): void {
-    const connection = new RemoteConnection(
-      this.thread,
-      number,
-      this.spec.credit,
-      new SharedState(state),
-      remoteAddress,
-      remotePort,
-    )
-    this.live.set(number, connection)
+  #opened(event: OpenedEvent): void {
+    const connection = new RemoteConnection(this.thread, this.spec.credit, event)
+    this.live.set(event.connection, connection)
     this.opened()
     this.emit({ type: "opened", connection })
   }

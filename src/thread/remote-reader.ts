@@ -36,7 +36,8 @@ export class RemoteReader implements FrameSink {
   #keptAt = 0
   /** Whether the sink has no room for more. */
   #isStopped = false
-  #isDiscarding = false
+  /** Whether received frames are discarded. */
+  isDiscarding = false
   /** Number of frames read in the current call. */
   #framesRead = 0
   /** Called once nothing is left to pass on. */
@@ -46,14 +47,9 @@ export class RemoteReader implements FrameSink {
     this.#connection = connection
   }
 
-  /** Whether received frames are discarded. */
-  get isDiscarding(): boolean {
-    return this.#isDiscarding
-  }
-
   /** Discards what is received from now on. */
   discard(): void {
-    this.#isDiscarding = true
+    this.isDiscarding = true
     this.#kept = undefined
     if (this.#finished) this.#connection.readSoon(this)
   }
@@ -72,7 +68,7 @@ export class RemoteReader implements FrameSink {
 
   /** Reads a piece of the received frames. */
   read(piece: Piece): void {
-    if (this.#isDiscarding) return
+    if (this.isDiscarding) return
     if (this.#kept || this.#isStopped) this.#keep(piece)
     else this.#try(() => this.#readNew(piece))
   }
@@ -89,7 +85,7 @@ export class RemoteReader implements FrameSink {
 
   /** Passes on all that was kept, whether or not the sink has room. */
   readRest(): void {
-    while (this.#kept && !this.#isDiscarding) {
+    while (this.#kept && !this.isDiscarding) {
       this.#isStopped = false
       this.readKept()
     }
@@ -123,7 +119,7 @@ export class RemoteReader implements FrameSink {
       return
     }
     const used = this.#read(frames)
-    if (used === frames.length || this.#isDiscarding) return
+    if (used === frames.length || this.isDiscarding) return
     this.#keep(frames.subarray(used))
     if (!this.#isStopped) this.#connection.readSoon(this)
   }
@@ -144,12 +140,12 @@ export class RemoteReader implements FrameSink {
       this.#keptAt = 0
     }
     if (kept?.length === 0) this.#kept = undefined
-    else if (kept && !this.#isStopped && !this.#isDiscarding) this.#connection.readSoon(this)
+    else if (kept && !this.#isStopped && !this.isDiscarding) this.#connection.readSoon(this)
   }
 
   /** Whether to read more in this call: a few bytes may be very many frames. */
   get #goesOn(): boolean {
-    return !this.#isStopped && !this.#isDiscarding && this.#framesRead < FRAMES_MAX
+    return !this.#isStopped && !this.isDiscarding && this.#framesRead < FRAMES_MAX
   }
 
   #read(frames: Uint8Array): number {

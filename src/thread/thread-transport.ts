@@ -1,11 +1,9 @@
 import type { Destination } from "../transport/address.js"
-import type { TcpOptions } from "../transport/tcp-options.js"
 import type {
   MessageEncoder,
   OnEvent,
   PeerDialer,
   PeerListener,
-  PlainConnectionOptions,
   Transport,
 } from "../transport/transport.js"
 import { framer } from "./framer.js"
@@ -15,40 +13,21 @@ import type { Thread } from "./thread.js"
 
 /** The transport whose connections are on worker threads. */
 export class ThreadTransport implements Transport {
+  readonly encoder: MessageEncoder = framer
   readonly #threads: () => Thread
-  readonly #options: PlainConnectionOptions
-  readonly #tcp: TcpOptions
-  readonly #credit: number
+  readonly #spec: Omit<EndpointSpec, "destination">
 
-  /**
-   * @param threads returns the thread for another endpoint.
-   * @param credit number of messages that a new connection may post before the sink sets its mark.
-   */
-  constructor(
-    threads: () => Thread,
-    options: PlainConnectionOptions,
-    tcp: TcpOptions,
-    credit: number,
-  ) {
+  /** @param threads returns the thread for another endpoint. */
+  constructor(threads: () => Thread, spec: Omit<EndpointSpec, "destination">) {
     this.#threads = threads
-    this.#options = options
-    this.#tcp = tcp
-    this.#credit = credit
-  }
-
-  get encoder(): MessageEncoder {
-    return framer
+    this.#spec = spec
   }
 
   listener(onEvent: OnEvent): PeerListener {
-    return new RemoteListener(this.#spec(undefined), this.#threads, onEvent)
+    return new RemoteListener({ ...this.#spec, destination: undefined }, this.#threads, onEvent)
   }
 
   dialer(destination: Destination, onEvent: OnEvent): PeerDialer {
-    return new RemoteDialer(this.#spec(destination), this.#threads, onEvent)
-  }
-
-  #spec(destination: Destination | undefined): EndpointSpec {
-    return { options: this.#options, tcp: this.#tcp, credit: this.#credit, destination }
+    return new RemoteDialer({ ...this.#spec, destination }, this.#threads, onEvent)
   }
 }

@@ -63,7 +63,7 @@ export class Thread implements SocketOperations, OtherThread, Readable {
   readonly #holders = new Set<RemoteConnection>()
   #holding: NodeJS.Timeout | undefined
   #lastUser = 0
-  #isDead = false
+  isDead = false
   /** Callbacks of `poll()`, in order. */
   #polls: (() => void)[] = []
 
@@ -109,10 +109,6 @@ export class Thread implements SocketOperations, OtherThread, Readable {
     return this.#users.size
   }
 
-  get isDead(): boolean {
-    return this.#isDead
-  }
-
   add(user: ThreadUser): number {
     this.#users.set(++this.#lastUser, user)
     return this.#lastUser
@@ -150,15 +146,15 @@ export class Thread implements SocketOperations, OtherThread, Readable {
   }
 
   end(): void {
-    this.#isDead = true
+    this.isDead = true
     removeThread(this)
     this.#announced.close()
     this.#worker.terminate()
   }
 
   #died(error: Error): void {
-    if (this.#isDead) return
-    this.#readAll()
+    if (this.isDead) return
+    while (this.#unread.length > 0) this.#readNext()
     this.end()
     this.#unused(this)
     const users = [...this.#users.values()]
@@ -252,7 +248,7 @@ export class Thread implements SocketOperations, OtherThread, Readable {
     this.#outbox = []
     this.#transfer = []
     this.#outboxBytes = 0
-    if (!this.#isDead) this.#worker.postMessage(outbox, transfer)
+    if (!this.isDead) this.#worker.postMessage(outbox, transfer)
   }
 
   // -- Messages from the worker ----------------------------------------------------
@@ -312,11 +308,6 @@ export class Thread implements SocketOperations, OtherThread, Readable {
     if (this.#unreadAt < message.length) return
     this.#unreadAt = 0
     this.#unread.shift()
-  }
-
-  /** Reads all that the worker has said before it died. */
-  #readAll(): void {
-    while (this.#unread.length > 0) this.#readNext()
   }
 
   frames(connection: number, slab: number, start: number, length: number): void {

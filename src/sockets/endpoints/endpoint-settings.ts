@@ -100,7 +100,7 @@ function readSettings(
   const credit = conflate ? 0 : receiveHighWaterMark
   return {
     transport: thread
-      ? new ThreadTransport(threadsOf(context), connection, tcp, credit)
+      ? new ThreadTransport(threadsOf(context), { options: connection, tcp, credit })
       : new LocalTransport(
           { ...connection, sender: new Sender(settings, acceptsPlain), relays: false },
           tcp,

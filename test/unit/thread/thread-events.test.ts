@@ -157,7 +157,12 @@ test("an error of the thread that no peer caused is thrown as an uncaught one", 
 test("memory is released after its messages are read, not during reading", async () => {
   const thread = new Thread(() => {})
   const worker = workers.at(-1) as FakeWorker
-  const one = new RemoteConnection(thread, 7, 10, new SharedState(), "127.0.0.1", 5555)
+  const one = new RemoteConnection(thread, 10, {
+    connection: 7,
+    state: new SharedState().fields,
+    remoteAddress: "127.0.0.1",
+    remotePort: 5555,
+  })
   const dial: Request = { type: "dial", endpoint: 1 }
   const posted: unknown[][] = []
   one.sink = {

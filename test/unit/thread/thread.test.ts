@@ -804,14 +804,12 @@ class FakeSink implements MessageSink {
 function remote(credit = 10) {
   const thread = new FakeThread()
   const shared = new SharedState()
-  const one = new RemoteConnection(
-    thread as unknown as Thread,
-    7,
-    credit,
-    shared,
-    "127.0.0.1",
-    5555,
-  )
+  const one = new RemoteConnection(thread as unknown as Thread, credit, {
+    connection: 7,
+    state: shared.fields,
+    remoteAddress: "127.0.0.1",
+    remotePort: 5555,
+  })
   const sink = new FakeSink()
   one.sink = sink
   /** Reports the total number of flushed writes. */
@@ -1175,14 +1173,12 @@ test("a batch of small messages and its frames are the same", () => {
 
 describe("memory for messages that a thread may send early", () => {
   const connection = (thread: object, number: number) =>
-    new RemoteConnection(
-      thread as ConnectionThread,
-      number,
-      10,
-      new SharedState(),
-      "127.0.0.1",
-      5555,
-    )
+    new RemoteConnection(thread as ConnectionThread, 10, {
+      connection: number,
+      state: new SharedState().fields,
+      remoteAddress: "127.0.0.1",
+      remotePort: 5555,
+    })
 
   test("is for connections of one thread only", () => {
     const opened: (readonly number[])[] = []
