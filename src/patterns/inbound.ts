@@ -50,23 +50,20 @@ export class Inbound {
   #isStopped = false
 
   /**
-   * @param highWaterMark maximum number of messages; 0 is no limit.
+   * @param options the high-water mark (0 is no limit), and whether only the latest message is kept.
+   * @param socket what is queued in the socket, and the memory that messages may take whatever the mark.
    * @param maxBytes maximum plaintext.
-   * @param conflates whether only the latest message is kept.
-   * @param readAheadBytes memory that messages may take whatever the high-water mark.
    */
   constructor(
-    highWaterMark: number,
+    options: { receiveHighWaterMark: number; conflate: boolean },
+    socket: { readonly queued?: QueuedParts; readonly readAheadBytes?: number },
     maxBytes: number,
-    conflates: boolean,
-    queued: QueuedParts = new QueuedParts(),
-    readAheadBytes = 0,
   ) {
-    this.#queued = queued
-    this.#highWaterMark = highWaterMark
+    this.#highWaterMark = options.receiveHighWaterMark
+    this.#conflates = options.conflate
+    this.#queued = socket.queued ?? new QueuedParts()
+    this.#readAheadBytes = socket.readAheadBytes ?? 0
     this.#maxBytes = maxBytes
-    this.#conflates = conflates
-    this.#readAheadBytes = readAheadBytes
   }
 
   set highWaterMark(messages: number) {

@@ -97,7 +97,11 @@ export class Pipe implements MessageSink, OutboundEvents {
   #state: State = "active"
   /** Callback of `finish()`. */
   #finished: (() => void) | undefined
-  #isReleased = false
+  /**
+   * Whether this side ended the pipe. Its peer may come back before the received messages are read;
+   * in libzmq it loses its connection only then.
+   */
+  isReleased = false
 
   /** @param receiveHighWaterBytes maximum plaintext in the receive queue, in bytes; 0 is no limit. */
   constructor(
@@ -106,17 +110,9 @@ export class Pipe implements MessageSink, OutboundEvents {
     options: PipeOptions,
     receiveHighWaterBytes = 0,
   ) {
-    const { sendHighWaterMark, receiveHighWaterMark, conflate } = options
-    const maxBytes = receiveHighWaterBytes || Number.POSITIVE_INFINITY
     this.#events = events
-    this.out = new Outbound(this, encoder, sendHighWaterMark, conflate)
-    this.#inbound = new Inbound(
-      receiveHighWaterMark,
-      maxBytes,
-      conflate,
-      events.queued,
-      events.readAheadBytes,
-    )
+    this.out = new Outbound(this, encoder, options.sendHighWaterMark, options.conflate)
+    this.#inbound = new Inbound(options, events, receiveHighWaterBytes || Number.POSITIVE_INFINITY)
   }
 
   /** Changes the high-water marks. As in libzmq, `conflate` cannot change after the pipe was created. */
@@ -187,14 +183,6 @@ export class Pipe implements MessageSink, OutboundEvents {
 
   // -- The end ---------------------------------------------------------------------
 
-  /**
-   * Whether this side ended the pipe. Its peer may come back before the received messages are read;
-   * in libzmq it loses its connection only then.
-   */
-  get isReleased(): boolean {
-    return this.#isReleased
-  }
-
   /** Whether the connection has ended for good. Messages that it received may be left to read. */
   get isClosed(): boolean {
     return this.#state === "closed"
@@ -206,7 +194,7 @@ export class Pipe implements MessageSink, OutboundEvents {
    * happen.
    */
   finish(finished: () => void, keepsReceived: boolean): void {
-    this.#isReleased = true
+    this.isReleased = true
     this.out.shared?.seal()
     if (!keepsReceived) this.#inbound.clear()
     this.#finished = finished
