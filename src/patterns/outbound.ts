@@ -46,6 +46,9 @@ export interface SharedBatch {
 /**
  * The sending half of a pipe. Limits the messages in its queue to a high-water mark, and writes them
  * when the program's burst ends (see flusher.ts) and when the connection is writable again.
+ *
+ * A message goes from write() to SendQueue.append(), and in a flush from SendQueue.next(), which has
+ * PeerEncoder encode it, to the connection.
  */
 export class Outbound implements Flushable {
   readonly queue: SendQueue<OutboundConnection>
@@ -320,7 +323,7 @@ export class Outbound implements Flushable {
     else this.flush()
   }
 
-  /** Flushes for a caller that is iterating its pipes: `writeActivated` waits for the end of the burst. */
+  /** Flushes for a caller that iterates its pipes: `writeActivated` waits for the end of the burst. */
   #flushNow(): void {
     if (this.#mustPoll()) this.#flushLater()
     else this.#writeNow()

@@ -25,7 +25,7 @@ export class ConnectionEncoding implements Encoding {
   #sentBytes = 0
   #sentSince = 0
   #network: NetworkMeter | undefined
-  /** Whether the network has made the connection wait, or it has sent much: its own effort matters then. */
+  /** Whether its own effort matters: the network has made it wait, or it has sent much. */
   #isWeighty = false
   /** Chooses the effort, for this connection, for a group of them, or for all of the thread. */
   #meter: EffortMeter | ThreadEffort | undefined
