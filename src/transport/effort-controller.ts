@@ -2,25 +2,24 @@
  * Chooses the compression effort of a connection, or of several that are sent the same: the one,
  * from no compression to LZ4HC, that transfers most plaintext per second.
  *
- * Every encoding shows the cost and the savings of its effort, and any effort is valid on the wire.
- * So single batches are encoded at other efforts (probes), which measures all of them in a small
- * part of the time. The speed of the network is known while it makes the connection wait. From
- * both, the controller predicts the goodput of every effort. A prediction only starts a trial; the
- * measured goodput then decides, because the receiver may be the limit, and its costs differ from
- * the sender's.
+ * Any effort is valid on the wire, so single batches are encoded at other efforts (probes), which
+ * shows what each effort costs and saves. The speed of the network is known while it makes the
+ * connection wait. From both, the model predicts the goodput of each effort. A prediction only
+ * starts a trial; the measured goodput decides, because the receiver may be the limit. An effort
+ * that lowers it is left, and its prediction corrected for a while. Efforts that the model does not
+ * propose are tried now and then as well.
  *
- * A connection that neither the network nor the processor limits gets LZ4 at level 0. Whether this is
- * asked at all, for a connection or for its whole thread, connection-encoding.ts decides.
+ * A connection that neither the network nor the processor limits gets LZ4 at level 0. Whether this
+ * controller is asked, or the one of the whole thread, connection-encoding.ts decides.
  *
  * For connections that are sent the same, the geometric mean of their goodputs counts: halving that
- * of a slow one is as bad as halving that of a fast one. So one slow connection among many changes
- * next to nothing, but many do. LZ4HC takes processor time even where it gains nothing, so it is
- * only used if the network limits more than half of the connections.
+ * of a slow one is as bad as halving that of a fast one. LZ4HC takes processor time even where it
+ * gains nothing, so it is only used if the network limits more than half of the connections.
  *
  * This module has no clock and no I/O: callers pass times in milliseconds, counted from any point.
- * What each constant buys, and what a simpler rule would lose, is in bench/NOTES.md.
+ * What the constants buy, and what a simpler rule would lose, is in bench/NOTES.md.
  */
-import { Average, ODD } from "./average.js"
+import { Average } from "./average.js"
 import {
   EFFORTS,
   EffortModel,
@@ -31,51 +30,33 @@ import {
   type Window,
 } from "./effort-model.js"
 
-/** Maximum share of time that probes may cost. */
-const PROBE_SHARE = 0.008
-/** The same for probes of efforts that were not observed yet. */
+/** Maximum share of time that probes may cost; the same for trials that the model does not propose. */
+const SHARE = 0.01
+/** Maximum share for probes of efforts that were not observed yet. */
 const NEW_SHARE = 0.1
-/** Maximum share of the processor's time for probes, even if the network is busy meanwhile. */
-const BUSY_SHARE = 0.1
-/** Maximum share of time that trials may cost. */
-const TRIAL_SHARE = 0.01
 /** Minimum milliseconds between two probes. */
 const PROBE_MS = 15
-/** The predicted gain that is worth a trial, and the measured loss that ends one. Logarithms. */
-const WORTHWHILE = 0.04
-const LOSS = 0.03
-/** The measured gain that keeps an effort whose predicted gain is low. A logarithm. */
-const SURPRISE = 0.07
-/** The goodput below which a trial ends early. A logarithm. */
-const FAILED = Math.log(0.85)
-const TRIAL_WINDOWS = 3
 /**
- * The longest trial in milliseconds. Longer ones say nothing about the effort: the receiver may
- * have stalled.
+ * The smallest change of the goodput that counts, as a logarithm: predicted, it is worth a trial;
+ * measured, it decides one. Twice as large a loss ends one early.
  */
-const TRIAL_MAX_MS = 1500
+const WORTHWHILE = 0.04
+const TRIAL_WINDOWS = 3
 /** Maximum plaintext in bytes that may be queued at an effort on trial. */
 const TRIED_MAX_BYTES = 4 << 20
-/** Minimum milliseconds between trials. */
-const TRIAL_MS = 100
-/** Minimum milliseconds between trials of efforts that the model does not propose. */
+/** Minimum milliseconds between trials, and between those that the model does not propose. */
+const TRIAL_MS = 50
 const CHECK_MS = 1000
-/** Maximum milliseconds for which the outcome of a trial is used. */
-const BELIEF_MAX_MS = 2500
-const SURPRISE_MS = 8000
-/**
- * Number of consecutive windows after which a connection counts as not limited, and their minimum
- * idle share.
- */
-const REST_WINDOWS = 3
+/** Milliseconds for which the outcome of a trial is used. */
+const BELIEF_MS = 2500
+/** The share of idle time from which a window is not limited, and the number of such windows in a row. */
 const SPARE = 0.15
-/** Minimum milliseconds between rests, if the last one ended soon. */
-const REST_MS = 1000
+const REST_WINDOWS = 3
 
 /** A trial of an effort. */
 interface Trial {
   from: number
-  /** The measured gain required to keep the effort. A logarithm. */
+  /** The measured gain that keeps the effort, as a logarithm: positive if the model predicts a loss. */
   wanted: number
   /** The goodput before the trial. */
   before: number
@@ -83,8 +64,6 @@ interface Trial {
   skipBytes: number
   /** Plaintext encoded at the effort, in bytes. */
   encodedBytes: number
-  /** Whether some was encoded at the effort before it meanwhile, and is measured with it. */
-  isMixed: boolean
   windows: number
   ms: number
   bytes: number
@@ -96,36 +75,30 @@ export class EffortController {
   #chosen = LEVEL_0
   #trial: Trial | undefined
   #nextTrialAt = 0
-  #nextCheckAt = 0
+  /** When a trial that the model did not propose ended, and what it cost. */
   #checkedAt = 0
+  #checkMs = 0
   #lastChecked = 0
-  /** Whether nothing is limited, so that level 0 replaces the chosen effort. */
-  #isResting = false
+  /** Number of consecutive windows in which nothing was the limit. */
   #unlimited = 0
+  /** The effort to which level 0 gives way once something is the limit again. */
+  #restedFrom: number | undefined
   /** Whether the network was not the limit for a while, and has not made the connection wait since. */
   #hasPaused = false
-  #restedAt = 0
-  #nextRestAt = 0
   /** The effort of the next encoding, once `next` has chosen it. */
   #next = -1
-  #nextProbeAt = 0
-  /** The network speed when `#nextProbeAt` was set. */
-  #probedSpeed = Number.POSITIVE_INFINITY
+  /** The milliseconds and bytes that the last probe cost, the network's speed then, and its share. */
+  #probe = { at: Number.NEGATIVE_INFINITY, lostMs: 0, addedBytes: 0, speed: 1, share: SHARE }
   /** Plaintext that is encoded but not yet written, in bytes. */
   #waitingBytes = 0
-  /** Encodings to skip before the next probe, and the state of the generator that chooses their number. */
-  #passing = 0
+  /** The state of the generator that chooses which encodings are probes. */
   #turns = 1
   /** The average over windows, in which the latest counts most. */
   readonly #goodput = new Average()
 
   /** The effort in use, apart from probes. */
   get effort(): number {
-    return EFFORTS[this.#current] as number
-  }
-
-  get #current(): number {
-    return this.#isResting ? LEVEL_0 : this.#chosen
+    return EFFORTS[this.#chosen] as number
   }
 
   /**
@@ -143,31 +116,32 @@ export class EffortController {
       Math.min(trial.encodedBytes, waitingBytes) > TRIED_MAX_BYTES &&
       this.#model.ratioOf(this.#chosen) > this.#model.ratioOf(trial.from)
     ) {
-      trial.isMixed = true
+      // What is measured now is no surprise.
+      if (trial.wanted > 0) trial.wanted = Number.POSITIVE_INFINITY
       this.#next = trial.from
-    } else this.#next = this.#isProbeDue(now) ? this.#mostWanted(now) : this.#current
+    } else this.#next = this.#isProbeDue(now) ? this.#mostWanted(now) : this.#chosen
     return EFFORTS[this.#next] as number
   }
 
   #isProbeDue(now: number): boolean {
-    if (now < this.#nextProbeAt || this.#unlimited > 0 || this.#model.speeds.length === 0)
-      return false
-    if (this.#passing-- > 0) return false
+    if (this.#unlimited > 0 || this.#model.speeds.length === 0) return false
+    const { at, lostMs, addedBytes, speed, share } = this.#probe
+    // Bytes cost less time on a network that has become faster.
+    const pauseMs = (lostMs + addedBytes / Math.max(speed, this.#model.speed)) / share
+    if (now < at + Math.max(PROBE_MS, pauseMs)) return false
     // Skip a random number, so that messages of alternating kinds are probed alike.
     this.#turns = (Math.imul(this.#turns, 1_664_525) + 1_013_904_223) >>> 0
-    this.#passing = this.#turns >>> 30
-    this.#nextProbeAt = now + PROBE_MS
-    return true
+    return this.#turns >>> 30 === 0
   }
 
   /** Records an encoding at an effort that `next` has returned. */
   encoded(effort: number, plainBytes: number, wireBytes: number, ms: number, now: number): void {
     const index = EFFORTS.indexOf(effort)
     const encoding = { index, plainBytes, wireBytes, ms, at: now }
-    if (index !== this.#current) this.#payForProbe(encoding)
+    if (index !== this.#chosen) this.#recordProbe(encoding)
     else if (this.#trial) this.#trial.encodedBytes += plainBytes
     this.#next = -1
-    this.#model.record(encoding, this.#current)
+    this.#model.record(encoding, this.#chosen)
   }
 
   /** Records a window, and chooses the effort for the next one. */
@@ -177,19 +151,18 @@ export class EffortController {
     const isMany = speeds.length > 1
     // Publishers do not wait for slow subscribers.
     const demand = isMany && hasSpare ? window.plainBytes / ms : Number.POSITIVE_INFINITY
-    this.#model.observe(window, demand)
-    this.#resumeProbes(now)
+    this.#model.observe(window, demand, this.#chosen)
     if (hasSpare && !(isMany && speeds.some(Number.isFinite))) {
       // A pause says nothing about the effort on trial, nor does it end the trial.
       if (this.#trial) this.#trial.skipBytes -= window.writtenBytes
       this.#hasPaused = speeds.some(Number.isFinite)
-      this.#maybeRest(window, now)
+      this.#maybeRest(window)
       return
     }
     this.#unlimited = 0
-    if (this.#isResting) {
-      this.#isResting = false
-      if (now - this.#restedAt < REST_MS) this.#nextRestAt = now + REST_MS
+    if (this.#restedFrom !== undefined) {
+      this.#chosen = this.#restedFrom
+      this.#restedFrom = undefined
       return
     }
     if (this.#hasPaused) {
@@ -200,7 +173,6 @@ export class EffortController {
     }
     if (this.#trial) this.#try(this.#trial, window, now)
     else {
-      this.#model.forgetCorrections(this.#chosen)
       this.#goodput.add(window.writtenBytes / ms)
       this.#choose(window, now)
     }
@@ -210,10 +182,10 @@ export class EffortController {
 
   /** Returns the effort to probe: the one observed longest ago, or the current one. */
   #mostWanted(now: number): number {
-    let wanted = this.#current
+    let wanted = this.#chosen
     let longest = PROBE_MS
     for (let i = 0; i < EFFORTS.length; i++) {
-      if (i === this.#current || !this.#mayPay(i)) continue
+      if (i === this.#chosen || !this.#mayPay(i)) continue
       const age = now - (this.#model.estimateOf(i)?.at ?? Number.NEGATIVE_INFINITY)
       if (age <= longest) continue
       longest = age
@@ -234,31 +206,23 @@ export class EffortController {
     return this.#model.speed * before < 1.2 * this.#model.ratioOf(index - 1)
   }
 
-  /** Delays the next probe in proportion to the cost of this one. */
-  #payForProbe(encoding: MeasuredEncoding): void {
+  /** Records what a probe cost, in proportion to which the next one is delayed. */
+  #recordProbe(encoding: MeasuredEncoding): void {
     const model = this.#model
     const { index, plainBytes, wireBytes, at } = encoding
-    const present = model.estimateOf(this.#current)
+    const present = model.estimateOf(this.#chosen)
     if (!present) return
-    const isNew = model.estimateOf(index) === undefined
-    const share = plainBytes / present.plainBytes
-    const { speed } = model
-    const busyMs = Math.max(0, model.uninterruptedMs(encoding) - present.ms * share)
-    // Meanwhile the network sends the queued bytes.
-    const waitingMs = (this.#waitingBytes * model.ratioOf(this.#current)) / speed
-    const lostMs =
-      Math.max(0, busyMs - waitingMs) + Math.max(0, (wireBytes - present.wireBytes * share) / speed)
-    const pauseMs = Math.max(lostMs / (isNew ? NEW_SHARE : PROBE_SHARE), busyMs / BUSY_SHARE)
-    this.#nextProbeAt = at + Math.max(PROBE_MS, pauseMs)
-    this.#probedSpeed = speed
-  }
-
-  /** Stops delaying probes when the network has become faster, because they cost less then. */
-  #resumeProbes(now: number): void {
-    const speed = this.#model.speed
-    if (speed <= this.#probedSpeed * ODD) return
-    this.#probedSpeed = speed
-    this.#nextProbeAt = Math.min(this.#nextProbeAt, now + PROBE_MS)
+    const part = plainBytes / present.plainBytes
+    const busyMs = Math.max(0, model.uninterruptedMs(encoding) - present.ms * part)
+    // Meanwhile the network sends the queued bytes, but the processor is busy.
+    const waitingMs = (this.#waitingBytes * model.ratioOf(this.#chosen)) / model.speed
+    this.#probe = {
+      at,
+      lostMs: Math.max(busyMs - waitingMs, busyMs / 10),
+      addedBytes: Math.max(0, wireBytes - present.wireBytes * part),
+      speed: model.speed,
+      share: model.estimateOf(index) ? SHARE : NEW_SHARE,
+    }
   }
 
   // -- Trials ----------------------------------------------------------------------
@@ -275,10 +239,10 @@ export class EffortController {
       best = i
       worth = other
     }
-    if (best !== this.#chosen) this.#begin(best, -LOSS, window)
-    else if (now >= this.#nextCheckAt) {
+    if (best !== this.#chosen) this.#begin(best, -WORTHWHILE, window)
+    else if (now - this.#checkedAt >= Math.max(CHECK_MS, this.#checkMs / SHARE)) {
       const other = this.#nextToCheck(window, now)
-      if (other >= 0) this.#begin(other, SURPRISE, window)
+      if (other >= 0) this.#begin(other, WORTHWHILE, window)
     }
   }
 
@@ -298,7 +262,7 @@ export class EffortController {
       const loss = (this.#model.predict(this.#chosen) ?? 0) - (this.#model.predict(index) as number)
       const queueMs = waitingBytes / (this.#goodput.value ?? 1)
       const trialMs = ms + queueMs + bufferedBytes / this.#model.speed
-      if (now - this.#checkedAt < (trialMs * (1 - Math.exp(-loss))) / TRIAL_SHARE) continue
+      if (now - this.#checkedAt < (trialMs * (1 - Math.exp(-loss))) / SHARE) continue
       this.#lastChecked = index
       return index
     }
@@ -317,7 +281,6 @@ export class EffortController {
       before: this.#goodput.value as number,
       skipBytes: waitingBytes + (wanted > 0 ? bufferedBytes / this.#model.ratioOf(index) : 0),
       encodedBytes: 0,
-      isMixed: false,
       windows: 0,
       ms: 0,
       bytes: 0,
@@ -336,30 +299,24 @@ export class EffortController {
     trial.bytes += writtenBytes
     const goodput = trial.bytes / trial.ms
     const gain = Math.log(goodput / trial.before)
-    if (trial.windows < TRIAL_WINDOWS && gain > Math.min(trial.wanted, FAILED)) return
+    if (trial.windows < TRIAL_WINDOWS && gain > -2 * WORTHWHILE) return
     this.#trial = undefined
     this.#nextTrialAt = now + TRIAL_MS
-    const isKept = gain >= trial.wanted && !(trial.isMixed && trial.wanted > 0)
-    const lostMs = isKept ? 0 : Math.max(0, Math.min(trial.ms, TRIAL_MAX_MS) * (1 - Math.exp(gain)))
-    const beliefMs = Math.min(lostMs / TRIAL_SHARE, BELIEF_MAX_MS)
+    const isKept = gain >= trial.wanted
     // The network may have changed since the trial began.
     const by = gain - this.#model.gainOf(this.#chosen, trial.from)
-    if (isKept ? trial.wanted > 0 : trial.wanted <= 0)
-      this.#model.correct(this.#chosen, by, now + (isKept ? SURPRISE_MS : beliefMs))
+    if (isKept === trial.wanted > 0) this.#model.correct(this.#chosen, by, now + BELIEF_MS)
     if (trial.wanted > 0) {
       this.#checkedAt = now
-      this.#nextCheckAt = now + Math.max(lostMs / TRIAL_SHARE, CHECK_MS)
+      this.#checkMs = Math.min(trial.ms, CHECK_MS) * (1 - Math.exp(gain))
     }
     if (isKept) this.#goodput.value = goodput
     else this.#chosen = trial.from
-    this.#model.tried(this.#chosen)
   }
 
-  // -- Rests -----------------------------------------------------------------------
-
-  /** Returns to level 0 when nothing has been the limit for a while, unless rests are too frequent. */
-  #maybeRest(window: Window, now: number): void {
-    if (this.#isResting || ++this.#unlimited < REST_WINDOWS || now < this.#nextRestAt) return
+  /** Returns to level 0 when nothing has been the limit for a while, if level 0 suffices. */
+  #maybeRest(window: Window): void {
+    if (++this.#unlimited < REST_WINDOWS || this.#restedFrom !== undefined) return
     const cost = this.#model.costOf(LEVEL_0)
     const costNow = this.#model.costOf(this.#chosen)
     if (cost !== undefined && costNow !== undefined) {
@@ -367,9 +324,8 @@ export class EffortController {
       const busy = 1 - window.spareMs / window.ms + rate * (cost - costNow)
       if (busy > 1 - SPARE || rate * this.#model.ratioOf(LEVEL_0) > 0.9 * this.#model.speed) return
     }
-    if (this.#trial) this.#chosen = this.#trial.from
+    this.#restedFrom = this.#trial?.from ?? this.#chosen
     this.#trial = undefined
-    this.#isResting = true
-    this.#restedAt = now
+    this.#chosen = LEVEL_0
   }
 }

@@ -21,7 +21,7 @@ const OUTLIER = 4
 /** The head start of level 0, because it saves bytes and costs little. A logarithm. */
 const LEVEL_0_AHEAD = 0.02
 
-/** The measurements of one window. */
+/** The measurements of a period in which some batches were encoded. */
 export interface Window {
   ms: number
   /** The part of `ms` in which the thread was idle and did not wait for the network either. */
@@ -44,13 +44,13 @@ export interface Window {
    * before.
    */
   bufferedBytes: number
-  /** Whether the bytes written are the bytes that the network has taken. */
+  /** Whether the network has taken all bytes that were written. */
   isEven: boolean
-  /** The speed of each connection's network in bytes per millisecond; Infinity if it is not the limit. */
+  /** The speed of each connection's network in bytes per ms; Infinity if it is not the limit. */
   speeds: readonly number[]
 }
 
-/** What one encoding took. */
+/** The costs of one encoding. */
 export interface MeasuredEncoding {
   /** The index of its effort. */
   index: number
@@ -67,51 +67,49 @@ interface Estimate {
   plainBytes: number
   wireBytes: number
   at: number
-  /** Whether only one encoding was observed, which may have been slow because its code was just compiled. */
-  isFirst: boolean
-  /** The ratio of the effort in use for the same plaintext; undefined if that was not compressed. */
-  referenceRatio: number | undefined
 }
 
 /** The difference between the measured and the predicted gain of an effort, as a logarithm. */
 interface Correction {
   by: number
   until: number
+  /** The speed of the network at which it applies. */
+  speed: number
 }
 
 /** The model of a connection, or of several that are sent the same. */
 export class EffortModel {
   readonly #estimates: (Estimate | undefined)[] = EFFORTS.map(() => undefined)
-  /** The effort in use with which estimates are compared. */
+  /** The effort in use, its ratio, and the bytes encoded at it since the last window. */
   #reference = LEVEL_0
+  #ratio = new Average()
+  #plainBytes = 0
+  #wireBytes = 0
   readonly #corrections: (Correction | undefined)[] = EFFORTS.map(() => undefined)
-  /** The effort in use and the speed of the network at the end of the last trial. */
-  #triedAt = { index: LEVEL_0, speed: Number.POSITIVE_INFINITY }
   /** Averages over windows, in which the latest counts most. */
   readonly #writeCost = new Average()
   readonly #restCost = new Average()
   /** Plaintext bytes per millisecond that the program provides. */
   #demand = Number.POSITIVE_INFINITY
-  #speeds: readonly number[] = []
+  /** The speed of each connection's network, as in a window, and that of the slowest. */
+  speeds: readonly number[] = []
+  speed = Number.POSITIVE_INFINITY
 
-  /** The speed of each connection's network in bytes per millisecond; Infinity if it is not the limit. */
-  get speeds(): readonly number[] {
-    return this.#speeds
-  }
-
-  /** The speed of the slowest network, in bytes per millisecond. */
-  get speed(): number {
-    return Math.min(...this.#speeds)
-  }
-
-  /** Returns what was observed of an effort; undefined if it was not used for this kind of payload. */
+  /** Returns the observations of an effort; undefined if there are none of this kind of payload. */
   estimateOf(index: number): Readonly<Estimate> | undefined {
     return this.#estimates[index]
   }
 
-  /** Records a window. @param demand - plaintext bytes per millisecond that the program provides */
-  observe({ writeCost, restCost, speeds }: Window, demand: number): void {
-    this.#speeds = speeds
+  /**
+   * Records a window.
+   *
+   * @param demand plaintext bytes per millisecond that the program provides.
+   * @param current the effort in use, apart from probes.
+   */
+  observe({ writeCost, restCost, speeds }: Window, demand: number, current: number): void {
+    this.#compareRatios(current)
+    this.speeds = speeds
+    this.speed = Math.min(...speeds)
     this.#demand = demand
     if (writeCost !== undefined) this.#writeCost.add(writeCost)
     if (restCost !== undefined) this.#restCost.add(restCost)
@@ -123,49 +121,37 @@ export class EffortModel {
     return known ? Math.min(ms, OUTLIER * expectedMs(known, plainBytes)) : ms
   }
 
-  /** Records an encoding. @param current - the effort in use, apart from probes */
+  /** Records an encoding. @param current - as in `observe` */
   record(encoding: MeasuredEncoding, current: number): void {
-    const { index, plainBytes, wireBytes, ms, at } = encoding
-    if (current !== this.#reference && current !== PLAIN) this.#compareWith(current)
+    const { index, plainBytes, wireBytes, at } = encoding
     if (plainBytes === 0) return
+    if (index === current) {
+      this.#plainBytes += plainBytes
+      this.#wireBytes += wireBytes
+    }
+    const ms = this.uninterruptedMs(encoding)
     const known = this.#estimates[index]
-    if (!known || (known.isFirst && ms < expectedMs(known, plainBytes))) {
-      const referenceRatio = this.#referenceRatio(current)
-      this.#estimates[index] = { ms, plainBytes, wireBytes, at, isFirst: !known, referenceRatio }
+    if (!known) {
+      this.#estimates[index] = { ms, plainBytes, wireBytes, at }
       return
     }
-    const usedMs = this.uninterruptedMs(encoding)
     const keep = MEMORY_MS / (MEMORY_MS + at - known.at)
-    known.ms = known.ms * keep + usedMs
+    known.ms = known.ms * keep + ms
     known.plainBytes = known.plainBytes * keep + plainBytes
     known.wireBytes = known.wireBytes * keep + wireBytes
     known.at = at
-    known.isFirst = false
-    known.referenceRatio = this.#referenceRatio(current)
-    if (index === current) this.#forgetOthers(known.referenceRatio)
   }
 
-  /** Compares estimates with another effort in use, whose ratio for the same plaintext differs. */
-  #compareWith(index: number): void {
-    const isKnown = this.#estimates[index] && this.#estimates[this.#reference]
-    const times = isKnown ? this.ratioOf(index) / this.ratioOf(this.#reference) : undefined
-    for (const known of this.#estimates)
-      if (known?.referenceRatio !== undefined)
-        known.referenceRatio = times === undefined ? undefined : known.referenceRatio * times
-    this.#reference = index
-  }
-
-  /** Forgets the observations of efforts that were made with other payloads. */
-  #forgetOthers(referenceRatio: number | undefined): void {
-    if (referenceRatio === undefined) return
-    for (let i = 0; i < EFFORTS.length; i++) {
-      const then = this.#estimates[i]?.referenceRatio
-      if (then !== undefined && !isLike(then, referenceRatio)) this.#estimates[i] = undefined
-    }
-  }
-
-  #referenceRatio(current: number): number | undefined {
-    return current === PLAIN ? undefined : this.ratioOf(current)
+  /** Forgets the observations of other efforts once the one in use compresses differently. */
+  #compareRatios(current: number): void {
+    if (current !== this.#reference) this.#ratio = new Average()
+    this.#reference = current
+    const { value } = this.#ratio
+    if (this.#plainBytes > 0) this.#ratio.add(this.#wireBytes / this.#plainBytes)
+    this.#plainBytes = 0
+    this.#wireBytes = 0
+    if (value === undefined || isLike(value, this.#ratio.value as number)) return
+    for (let i = 0; i < EFFORTS.length; i++) if (i !== current) this.#estimates[i] = undefined
   }
 
   /** Returns the milliseconds per byte of plaintext; undefined if not known. */
@@ -197,8 +183,8 @@ export class EffortModel {
     if (rate === undefined) return undefined
     const ratio = this.ratioOf(index)
     let sum = 0
-    for (const speed of this.#speeds) sum += Math.log(Math.min(rate, speed / ratio))
-    return sum / this.#speeds.length
+    for (const speed of this.speeds) sum += Math.log(Math.min(rate, speed / ratio))
+    return sum / this.speeds.length
   }
 
   /** Returns the predicted gain of an effort over another, as a logarithm. */
@@ -211,34 +197,21 @@ export class EffortModel {
     const predicted = this.predict(index)
     if (predicted === undefined || !this.isAllowed(index)) return Number.NEGATIVE_INFINITY
     const correction = this.#corrections[index]
-    const corrected = correction && now < correction.until ? correction.by : 0
-    return predicted + corrected + (index === LEVEL_0 ? LEVEL_0_AHEAD : 0)
+    const isKnown = correction && now < correction.until && isLike(this.speed, correction.speed)
+    return predicted + (isKnown ? correction.by : 0) + (index === LEVEL_0 ? LEVEL_0_AHEAD : 0)
   }
 
   /** Whether the network limits enough connections for an effort. */
   isAllowed(index: number): boolean {
     if (index < LEVEL_HC) return true
     let limited = 0
-    for (const speed of this.#speeds) if (speed !== Number.POSITIVE_INFINITY) limited++
-    return 2 * limited > this.#speeds.length
+    for (const speed of this.speeds) if (speed !== Number.POSITIVE_INFINITY) limited++
+    return 2 * limited > this.speeds.length
   }
 
   /** Corrects the predictions for an effort, until a time, by a logarithm. */
   correct(index: number, by: number, until: number): void {
-    this.#corrections[index] = { by, until }
-  }
-
-  /** Records the end of a trial, after which an effort is in use. */
-  tried(index: number): void {
-    this.#triedAt = { index, speed: this.speed }
-  }
-
-  /** Forgets corrections if the network has changed while the effort in use has not. */
-  forgetCorrections(current: number): void {
-    const { index, speed } = this.#triedAt
-    if (index !== current || isLike(this.speed, speed)) return
-    this.#triedAt.speed = this.speed
-    this.#corrections.fill(undefined)
+    this.#corrections[index] = { by, until, speed: this.speed }
   }
 }
 

@@ -23,8 +23,6 @@ const FASTEST = 1e7
 const SLACK = 4
 /** Minimum milliseconds between two drains that measure the speed: some are reported at once. */
 const DRAINED_MS = 10
-/** Maximum plausible room; larger measurements are faulty. */
-const ROOM_MAX_BYTES = 2 << 20
 
 /** A clock, in milliseconds. */
 export interface Clock {
@@ -100,8 +98,7 @@ export class NetworkMeter {
     if (!isBlocked || this.#blockedAt !== undefined) return
     this.#blockedAt = now
     // With a guess at the speed, what the network has taken since is not known.
-    if (this.#drainedAt !== undefined && !this.#speed.isGuess)
-      this.#room.add(Math.min(this.#excess(now), ROOM_MAX_BYTES))
+    if (this.#drainedAt !== undefined && !this.#speed.isGuess) this.#room.add(this.#excess(now))
   }
 
   /** Returns the bytes written since the last drain that the network cannot have taken. */
