@@ -33,17 +33,23 @@ export const COLOURS = PALETTE.length
 const WIDTH = 820
 const LINE_HEIGHT = 18
 
-const STYLE = `
+/** Returns the style of a chart in some colours of the palette. @param {readonly number[]} colours */
+function style(colours) {
+  const rules = (/** @type {0 | 1} */ scheme) =>
+    [...new Set(colours)].map((i) => `.c${i} { --colour: ${PALETTE[i][scheme]} }`).join(" ")
+  return `
 text { font: 12px system-ui, sans-serif; fill: var(--text) }
+rect { fill: var(--colour) }
 .title { font-size: 15px; font-weight: 600 }
 .grid { stroke: var(--grid); stroke-width: 1 }
 .line { fill: none; stroke-width: 2 }
 svg { --background: #ffffff; --text: #1f2328; --grid: #d1d9e0 }
-${PALETTE.map(([light], i) => `.c${i} { --colour: ${light} }`).join("\n")}
+${rules(0)}
 @media (prefers-color-scheme: dark) {
 svg { --background: #0d1117; --text: #e6edf3; --grid: #30363d }
-${PALETTE.map(([, dark], i) => `.c${i} { --colour: ${dark} }`).join("\n")}
+${rules(1)}
 }`
+}
 
 const escaped = (/** @type {string} */ text) =>
   text
@@ -58,11 +64,11 @@ const at = (/** @type {number} */ number) => String(Math.round(number * 10) / 10
 const text = (x, y, content, attributes = "") =>
   `<text x="${at(x)}" y="${at(y)}"${attributes && ` ${attributes}`}>${escaped(content)}</text>`
 
-/** @param {string} title @param {number} height @param {readonly string[]} elements */
-const chart = (title, height, elements) => ({
+/** @param {string} title @param {number} height @param {readonly number[]} colours @param {readonly string[]} elements */
+const chart = (title, height, colours, elements) => ({
   title,
   svg: `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img" aria-label="${escaped(title)}">
-<style>${STYLE}
+<style>${style(colours)}
 </style>
 <rect width="100%" height="100%" rx="6" style="fill: var(--background)"/>
 ${text(16, 26, title, 'class="title"')}
@@ -113,11 +119,12 @@ export function lineChart({ title, x, y, xName, series }) {
   const toX = scale(xs[0], xs[xs.length - 1], box.left + 12, box.right - 12)
   const toY = scale(ticks[0], ticks[ticks.length - 1], box.bottom, box.top)
 
-  return chart(title, height, [
-    ...ticks.flatMap((tick) => [
-      `<path class="grid" d="M${box.left} ${at(toY(tick))}H${box.right}"/>`,
-      text(box.left - 8, toY(tick) + 4, shortNumber(tick), 'text-anchor="end"'),
-    ]),
+  const colours = series.map(({ colour }) => colour)
+  return chart(title, height, colours, [
+    ...ticks.map(
+      (tick) =>
+        `<path class="grid" d="M${box.left} ${at(toY(tick))}H${box.right}"/>${text(box.left - 8, toY(tick) + 4, shortNumber(tick), 'text-anchor="end"')}`,
+    ),
     ...xs.map((value) => text(toX(value), box.bottom + 18, xName(value), 'text-anchor="middle"')),
     text((box.left + box.right) / 2, height - 12, x, 'text-anchor="middle"'),
     text(
@@ -132,12 +139,13 @@ export function lineChart({ title, x, y, xName, series }) {
       return [
         `<g class="c${colour}" style="stroke: var(--colour); fill: var(--colour)">`,
         `<path class="line" d="M${path}"/>`,
-        ...points.map(
-          ([px, py]) =>
-            `<circle cx="${at(toX(px))}" cy="${at(toY(py))}" r="3"><title>${escaped(`${name}, ${xName(px)}: ${shortNumber(py)}`)}</title></circle>`,
-        ),
-        `<path class="line" d="M${box.right + 16} ${legend}h20"/>`,
-        "</g>",
+        points
+          .map(
+            ([px, py]) =>
+              `<circle cx="${at(toX(px))}" cy="${at(toY(py))}" r="3"><title>${escaped(`${name}, ${xName(px)}: ${shortNumber(py)}`)}</title></circle>`,
+          )
+          .join(""),
+        `<path class="line" d="M${box.right + 16} ${legend}h20"/></g>`,
         text(box.right + 42, legend + 4, name),
       ]
     }),
@@ -156,16 +164,15 @@ export function barChart({ title, unit, groups }) {
   const elements = groups.flatMap(({ name, bars }) => {
     y += LINE_HEIGHT
     const heading = text(16, y, name, 'style="font-weight: 600"')
-    const drawn = bars.flatMap((bar) => {
+    const drawn = bars.map((bar) => {
       y += LINE_HEIGHT
-      return [
-        text(left - 8, y, bar.name, 'text-anchor="end"'),
-        `<rect class="c${bar.colour}" x="${left}" y="${y - 11}" width="${at(widthOf(bar.value))}" height="13" rx="2" style="fill: var(--colour)"/>`,
-        text(left + widthOf(bar.value) + 6, y, `${shortNumber(bar.value)} ${unit}`),
-      ]
+      const rect = `<rect class="c${bar.colour}" x="${left}" y="${y - 11}" width="${at(widthOf(bar.value))}" height="13" rx="2"/>`
+      const value = text(left + widthOf(bar.value) + 6, y, `${shortNumber(bar.value)} ${unit}`)
+      return text(left - 8, y, bar.name, 'text-anchor="end"') + rect + value
     })
     y += LINE_HEIGHT / 2
     return [heading, ...drawn]
   })
-  return chart(title, y + 12, elements)
+  const colours = groups.flatMap(({ bars }) => bars.map(({ colour }) => colour))
+  return chart(title, y + 12, colours, elements)
 }
