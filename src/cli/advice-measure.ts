@@ -6,36 +6,29 @@ import { framesLength } from "../codec/frames.js"
 import { type CodecOptions, MIN_COMPRESS_BYTES_WITH_DICTIONARY } from "../codec/options.js"
 import { trainDictionary } from "../codec/trainer.js"
 import type { SampledGroup } from "./advice-samples.js"
-import { shippedBytes, thinOut } from "./training-data.js"
+import { shippedBytes, thinOut } from "./dictionary.js"
 
 /** The effect of options on the measured messages. */
 export interface Measured {
   level: 0 | 9
   arenas: boolean
-  /** The dictionary that was trained; undefined without one. */
   dictionary: Uint8Array | undefined
   /** Undefined for the default. */
   minCompressSize: 0 | undefined
-  /** Bytes on the wire of the measured messages, with the heads of frames, without the dictionary. */
+  /** Wire bytes of the measured messages, frame heads included, without the dictionary. */
   bytes: number
-  /** Time of encoding, in milliseconds. */
   milliseconds: number
-  /**
-   * Messages of a connection after which the dictionary has saved its own size; undefined if it never
-   * does, or if there is none.
-   */
+  /** Messages of a connection after which the dictionary has saved its own size; undefined if never. */
   breakEvenMessages: number | undefined
   /**
-   * An estimate for the whole recording, as if all of it were like the measured messages: by how many
-   * bytes it would be shorter, with the new dictionary on each connection in place of the recorded ones.
-   * Negative if it would be longer.
+   * Bytes that the whole recording would be shorter by, if all of it were like the measured messages,
+   * with the new dictionary on each connection in place of the recorded ones. May be negative.
    */
   savedBytes: number
 }
 
 export interface MeasuredGroup {
   group: SampledGroup
-  /** The messages that were measured. */
   messages: number
   plainBytes: number
   recordedBytes: number
@@ -45,9 +38,9 @@ export interface MeasuredGroup {
   best: Measured | undefined
 }
 
-/** The share of the recorded bytes that options have to save to be worth mentioning. */
+/** Options that save less than this share of the recorded bytes are not advised. */
 const WORTH = 0.05
-/** If options save up to this share less than others, but cost less, they are preferred. */
+/** Cheaper options are preferred if they save up to this share less. */
 const SIMILAR = 0.02
 const CAPACITIES = [2048, 8192]
 /** Batches that are encoded with each of the options before the clock is read. */

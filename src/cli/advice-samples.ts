@@ -13,25 +13,25 @@ import { isTypeName } from "../zmtp/socket-types.js"
 /** Maximum number of groups that are counted, and of those whose messages are kept. */
 const GROUPS_MAX = 1000
 const SAMPLED_MAX = 16
-/** A group takes the place of another, whose messages are dropped, once it has this many times its bytes. */
+/** A group displaces the smallest sampled one once it has this many times its bytes. */
 const TAKES_OVER = 1.25
-/** Maximum bytes that are kept of a group, and of a batch; each part counts PART_BYTES more than it has. */
+/** Maximum bytes kept of a group, and of a batch; each part counts as PART_BYTES more. */
 const KEPT_MAX_BYTES = 4 << 20
 const BATCH_MAX_BYTES = 1 << 20
 const PART_BYTES = 256
-/** Maximum plaintext and parts of a message that is kept. */
+/** Limits of a message that is kept. */
 const MESSAGE_MAX_BYTES = 1 << 20
 const MESSAGE_MAX_PARTS = 4096
 
-/** Messages that the same packet completed, which were sent together, so they may share an arena. */
+/** Messages completed by the same packet: they were sent together, so an arena could hold them. */
 interface Batch {
   connection: number
   packet: number | undefined
   messages: Uint8Array[][]
   plainBytes: number
-  /** Their bytes in the recording, with the heads of their frames. */
+  /** Bytes in the recording, frame heads included. */
   recordedBytes: number
-  /** The memory that they take, approximately. */
+  /** Approximate memory. */
   keptBytes: number
 }
 
@@ -45,9 +45,9 @@ export interface SampledGroup {
   connections: number
   messages: number
   plainBytes: number
-  /** Bytes on the wire, with the heads of frames. */
+  /** Bytes on the wire, frame heads included. */
   recordedBytes: number
-  /** The same of dictionaries that were sent, which are not among the messages. */
+  /** The same for dictionaries, which are not messages. */
   dictionaryBytes: number
   /** Some of the messages in order, evenly chosen since the group is among the largest. */
   batches: readonly Batch[]
@@ -72,9 +72,20 @@ export class AdviceSamples {
     const { connection, message, packet } = event
     if (variousParts(message).some(({ error }) => error)) return
     const group = this.#groupOf(connection, message.from)
-    if (group && isShipment(message)) group.dictionaryBytes += recordedBytesOf(message)
-    else if (group) this.#addTo(group, connection, message, packet)
-    else this.#uncounted++
+    if (!group) {
+      this.#uncounted++
+      return
+    }
+    if (isShipment(message)) {
+      group.dictionaryBytes += recordedBytesOf(message)
+      return
+    }
+    group.count(connection, message)
+    const sample = this.#sampleOf(group)
+    if (!sample) return
+    if (message.plainBytes > MESSAGE_MAX_BYTES || partCount(message) > MESSAGE_MAX_PARTS)
+      this.tooLargeMessages++
+    else sample.add(connection.id, message, packet)
   }
 
   /** The groups of which messages were kept, those with the most bytes on the wire first. */
@@ -83,36 +94,24 @@ export class AdviceSamples {
     return groups.sort((a, b) => b.recordedBytes - a.recordedBytes)
   }
 
-  /** The number of messages of groups of which none are kept. */
+  /** Counts the messages of groups without a sample. */
   get othersMessages(): number {
-    const others = [...this.#groups.values()].filter(({ isSampled }) => !isSampled)
+    const others = [...this.#groups.values()].filter(({ sample }) => !sample)
     return others.reduce((sum, { messages }) => sum + messages, this.#uncounted)
   }
 
-  #addTo(
-    group: Group,
-    connection: CaptureConnection,
-    message: CaptureMessage,
-    packet: number | undefined,
-  ): void {
-    group.count(connection, message)
-    if (!group.isSampled) this.#choose(group)
-    if (!group.isSampled) return
-    if (message.plainBytes > MESSAGE_MAX_BYTES || partCount(message) > MESSAGE_MAX_PARTS)
-      this.tooLargeMessages++
-    else group.keep(connection.id, message, packet)
-  }
-
-  /** Keeps messages of a group from now on, if it is large enough. */
-  #choose(group: Group): void {
+  /** Returns where messages of a group are kept, from now on if it has become large enough. */
+  #sampleOf(group: Group): Sample | undefined {
+    if (group.sample) return group.sample
     if (this.#sampled.length === SAMPLED_MAX) {
       const smallest = this.#sampled.reduce((a, b) => (b.recordedBytes < a.recordedBytes ? b : a))
-      if (group.recordedBytes < TAKES_OVER * smallest.recordedBytes) return
-      smallest.drop()
+      if (group.recordedBytes < TAKES_OVER * smallest.recordedBytes) return undefined
+      smallest.sample = undefined
       this.#sampled = this.#sampled.filter((one) => one !== smallest)
     }
-    group.isSampled = true
     this.#sampled.push(group)
+    group.sample = new Sample()
+    return group.sample
   }
 
   #groupOf(connection: CaptureConnection, from: Side): Group | undefined {
@@ -137,21 +136,18 @@ class Group implements SampledGroup {
   plainBytes = 0
   recordedBytes = 0
   dictionaryBytes = 0
-  batches: Batch[] = []
-  /** Whether messages are kept. */
-  isSampled = false
+  /** What is kept of the messages; undefined if none are. */
+  sample: Sample | undefined
   readonly #seen = new WeakSet<CaptureConnection>()
-  /** The newest batch, kept or not. */
-  #newest: Batch | undefined
-  #batchCount = 0
-  /** Every nth batch is kept; this is n. */
-  #step = 1
-  #keptBytes = 0
 
   constructor(from: Side, socketType: string | undefined, address: string) {
     this.from = from
     this.socketType = socketType
     this.address = address
+  }
+
+  get batches(): readonly Batch[] {
+    return this.sample?.batches ?? []
   }
 
   count(connection: CaptureConnection, message: CaptureMessage): void {
@@ -161,16 +157,26 @@ class Group implements SampledGroup {
     this.plainBytes += message.plainBytes
     this.recordedBytes += recordedBytesOf(message)
   }
+}
+
+/** Batches that are evenly chosen from all, as many as there is room for. */
+class Sample {
+  batches: Batch[] = []
+  /** The newest batch, kept or not. */
+  #newest: Batch | undefined
+  #batchCount = 0
+  /** Every nth batch is kept; this is n. */
+  #step = 1
+  #keptBytes = 0
 
   /** Keeps a message, or leaves it out as one of too many. */
-  keep(connection: number, message: CaptureMessage, packet: number | undefined): void {
+  add(connection: number, message: CaptureMessage, packet: number | undefined): void {
     const { plainBytes } = message
     const keptBytes = plainBytes + PART_BYTES * partCount(message)
     let batch = this.#newest
     const isNew =
-      !batch ||
       packet === undefined ||
-      batch.packet !== packet ||
+      batch?.packet !== packet ||
       batch.connection !== connection ||
       batch.keptBytes + keptBytes > BATCH_MAX_BYTES
     if (!batch || isNew) {
@@ -194,19 +200,9 @@ class Group implements SampledGroup {
     this.batches = this.batches.filter((_, i) => i % 2 === 0)
     this.#keptBytes = this.batches.reduce((sum, { keptBytes }) => sum + keptBytes, 0)
   }
-
-  /** Keeps no messages any more, and none of those that it has. */
-  drop(): void {
-    this.isSampled = false
-    this.batches = []
-    this.#newest = undefined
-    this.#batchCount = 0
-    this.#step = 1
-    this.#keptBytes = 0
-  }
 }
 
-/** Returns a message's bytes on the wire with the heads of its frames; of an arena, its share. */
+/** Returns a message's bytes on the wire, frame heads included; in an arena, its share. */
 function recordedBytesOf(message: CaptureMessage): number {
   const { wireBytes, arena } = message
   if (!arena) return framesLength(message.parts.map(({ wire }) => wire))

@@ -7,8 +7,7 @@ import { AdviceSamples, type SampledGroup } from "./advice-samples.js"
 import { type CaptureReport, type Printing, reportCommand } from "./capture-report.js"
 import type { Command } from "./command.js"
 import { Progress } from "./progress.js"
-import { reportText } from "./report-text.js"
-import { quoted } from "./terminal-text.js"
+import { quoted, reportText } from "./terminal-text.js"
 
 export const advise: Command = reportCommand(
   {
@@ -20,7 +19,6 @@ export const advise: Command = reportCommand(
   (values, files) => adviceOf({ ...values, files }),
 )
 
-/** Time for all measurements together. */
 const LIMIT_MS = 20_000
 
 /** The options that were given, some of which the command line for `train` repeats. */

@@ -1,16 +1,15 @@
 import { NO_EFFORT, type Settings } from "../codec/options.js"
 import type { Traffic } from "../codec/traffic.js"
 
-/** Bytes of plaintext that have to be sent before anything is said about what compression saves. */
+/** Plaintext to send before advice is given. */
 const ENOUGH_BYTES = 1 << 20
-/** If this share of the plaintext is still on the wire, compression is not worth its time. */
+/** Compression that leaves this share of the plaintext is not worth its time. */
 const NOT_SMALLER = 0.95
-/** Messages of up to this size have little that they could refer back to. */
+/** LZ4 finds little to refer back to in messages of up to this size. */
 const SMALL_BYTES = 4096
 
 /** What could be done about traffic that does not get smaller. */
 export interface Advice {
-  /** The options that may help. */
   options: string[]
   words: string
 }

@@ -33,15 +33,14 @@ const MAX_CONNECTIONS = 64
  */
 export async function serveMetrics(
   address: string,
-  labels: Readonly<Record<string, string>>,
+  labels: Labels,
   read: () => BridgeState,
 ): Promise<HttpServer> {
   const at = { ...parsed(address), name: `--metrics ${address}` }
   return serveHttp(at, MAX_CONNECTIONS, ({ method = "", url = "" }, response) => {
     const [path = ""] = url.split("?", 1)
     const { status, type, body } = answer(method, path, labels, read)
-    response.writeHead(status, { "content-type": type, "cache-control": "no-store" })
-    response.end(body)
+    response.writeHead(status, { "content-type": type, "cache-control": "no-store" }).end(body)
   })
 }
 
@@ -60,7 +59,7 @@ function parsed(address: string): { host: string; port: number } {
 function answer(
   method: string,
   path: string,
-  labels: Readonly<Record<string, string>>,
+  labels: Labels,
   read: () => BridgeState,
 ): { status: number; type: string; body: string } {
   if (path !== "/metrics" && path !== "/health")
@@ -85,42 +84,38 @@ export function metricsText(labels: Labels, state: BridgeState): string {
     [{ direction: "sent" }, sent[field]],
     [{ direction: "received" }, received[field]],
   ]
-  const one = (value: number): Sample[] => [[{}, value]]
-  const metrics: [name: string, type: "counter" | "gauge", help: string, samples: Sample[]][] = [
-    ["connections", "gauge", "Connections that are open.", one(state.open)],
-    ["connections_total", "counter", "Connections that were joined.", one(state.joined)],
-    ["messages_total", "counter", "Messages over lz4+tcp://.", byDirection("messages")],
-    ["plain_bytes_total", "counter", "Bytes of their parts, plain.", byDirection("plainBytes")],
+  const { open, joined, unreachable, full } = state
+  const metrics: [name: string, help: string, samples: Sample[]][] = [
+    ["connections", "Connections that are open.", [[{}, open]]],
+    ["connections_total", "Connections that were joined.", [[{}, joined]]],
+    ["messages_total", "Messages over lz4+tcp://.", byDirection("messages")],
+    ["plain_bytes_total", "Bytes of their parts, plain.", byDirection("plainBytes")],
     [
       "wire_bytes_total",
-      "counter",
       "Bytes of their parts as they were over lz4+tcp://.",
       byDirection("wireBytes"),
     ],
     [
       "errors_total",
-      "counter",
       "Connections that ended with an error, by its code.",
       Array.from(state.errors, ([code, value]): Sample => [{ code }, value]),
     ],
     [
       "unreachable_total",
-      "counter",
       "Connections that were closed because --to could not be reached.",
-      one(state.unreachable),
+      [[{}, unreachable]],
     ],
     [
       "refused_total",
-      "counter",
       "Connections that were closed because --max-connections were open.",
-      one(state.full),
+      [[{}, full]],
     ],
   ]
   return metrics
-    .filter(([, , , samples]) => samples.length > 0)
-    .flatMap(([name, type, help, samples]) => [
+    .filter(([, , samples]) => samples.length > 0)
+    .flatMap(([name, help, samples]) => [
       `# HELP zeromq_lz4_bridge_${name} ${help}`,
-      `# TYPE zeromq_lz4_bridge_${name} ${type}`,
+      `# TYPE zeromq_lz4_bridge_${name} ${name.endsWith("_total") ? "counter" : "gauge"}`,
       ...samples.map(
         ([own, value]) => `zeromq_lz4_bridge_${name}${labelText({ ...labels, ...own })} ${value}`,
       ),

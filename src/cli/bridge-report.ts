@@ -26,7 +26,6 @@ export const bridgeLog =
     console.log(json ? printableJson({ type, time, ...fields }) : visible(`${time} ${words}`))
   }
 
-/** Prints the events of a bridge. */
 export class Report implements BridgeHandlers {
   readonly #to: string
   readonly #maxConnections: number
@@ -37,12 +36,12 @@ export class Report implements BridgeHandlers {
     isReachable: undefined as boolean | undefined,
     errors: new Map<string, number>(),
   }
-  /** Errors that were counted when a side failed: they are reported again when the link ends. */
+  /** Errors counted when a side failed, which `ended` reports again. */
   readonly #counted = new WeakSet<Error>()
-  /** The last error reported for the endpoint, so that repeated failures are only reported once. */
+  /** The last error of `--to` that was printed: repeated ones are printed once. */
   #unreachable: string | undefined
   #full = false
-  /** What advice is given for; undefined once it was given. */
+  /** Undefined once advice was given. */
   #adviceFor: { settings: Settings; isLevelChosen: boolean } | undefined
 
   constructor({ to, maxConnections }: Pick<BridgeSpec, "to" | "maxConnections">, log: BridgeLog) {
@@ -157,12 +156,10 @@ export class Report implements BridgeHandlers {
     this.#log("advice", advice.words, { message: advice.words, options: advice.options })
   }
 
-  /** The bridge has been told to end. */
   ending(): void {
     this.#state.isEnding = true
   }
 
-  /** The state and the totals, for metrics. */
   get state(): BridgeState {
     return { ...this.#state, ...this.#read() }
   }

@@ -1,15 +1,15 @@
 import { clearInterval } from "../base/runtime.js"
 import { Bridge, type BridgeSpec } from "../bridge/bridge.js"
 import { PARTS_MAX } from "../codec/frames.js"
-import { checkBudget, checkLz4Options, type Lz4Options, type Settings } from "../codec/options.js"
+import { checkBudget, checkLz4Options, type Lz4Options } from "../codec/options.js"
 import { underCurve } from "../curve/compression.js"
 import { isLz4 } from "../transport/address.js"
 import type { ZmqError } from "../transport/zmq-error.js"
 import { bridgeLog, flag, Report } from "./bridge-report.js"
 import { type Command, command, parse, type Values, wholeNumber } from "./command.js"
-import { describeCurve, isKey, looksLikeKey, readCurve, type Side } from "./curve-keys.js"
+import { describeCurve, isKey, looksLikeKey, readCurve } from "./curve-keys.js"
 import { readDictionary } from "./dictionary.js"
-import { errorText, InputError, UsageError } from "./errors.js"
+import { errorText, InputError, orInputError, UsageError } from "./errors.js"
 import { firstSignal } from "./signals.js"
 
 const OPTIONS = {
@@ -81,14 +81,13 @@ const COUNT_MAX = 2 ** 31 - 1
 
 const STATS_SECONDS = "5"
 const STATS_SECONDS_MAX = 86_400
-/** Milliseconds that connections have to end. */
 const DRAIN_MS = 5000
 
 async function runBridge(given: BridgeArguments): Promise<void> {
   const { spec, isLevelChosen, statsSeconds, metrics, json } = given
   const log = bridgeLog(json)
   const report = new Report(spec, log)
-  const bridge = orUsageError(() => new Bridge(spec, report))
+  const bridge = orInputError(() => new Bridge(spec, report), endpointError)
   const signalled = firstSignal()
   // A service continues when its output is no longer read.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {})
@@ -128,14 +127,11 @@ async function startMetrics(address: string, report: Report, { from, to }: Bridg
   return serveMetrics(address, { from, to }, () => report.state)
 }
 
-/** @param value of `--auto-dictionary`; empty if it was given without one. */
 function trainingOf(value: string | undefined): boolean | "shared" {
   if (value === undefined || value === "") return value === ""
   if (value === "shared") return value
   throw new UsageError(`--auto-dictionary has no value, or is shared; got ${value}`)
 }
-
-// -- Arguments ---------------------------------------------------------------------
 
 export interface BridgeArguments {
   spec: BridgeSpec
@@ -177,14 +173,8 @@ async function argumentsOf(
       throw new UsageError(`--${name} must be ${min} to ${max}; got ${value}`)
     return value
   }
-  const curveOf = (side: Side) =>
-    readCurve(side, {
-      isServer: values[`${side}-curve-server`] ?? false,
-      serverKey: values[`${side}-server-key`],
-      secretKey: values[`${side}-secret-key`],
-      clientKeys: values[`${side}-client-keys`],
-    })
-  const [fromCurve, toCurve] = [await curveOf("from"), await curveOf("to")]
+  const fromCurve = await readCurve("from", values)
+  const toCurve = await readCurve("to", values)
   if (fromCurve?.isServer === false && toCurve?.isServer === false)
     throw new UsageError(
       "the bridge cannot be CURVE's client on both sides: each server waits to hear of the other's socket type",
@@ -200,7 +190,11 @@ async function argumentsOf(
   } as Lz4Options
   const isSealed = (isLz4(from) ? fromCurve : toCurve) !== undefined
   const asked = isSealed ? underCurve(options) : options
-  const settings = checkOptions(asked, number("max-message-size") ?? MESSAGE_MAX_BYTES)
+  const maxMessageSize = number("max-message-size") ?? MESSAGE_MAX_BYTES
+  const settings = orInputError(
+    () => checkLz4Options(asked, checkBudget(maxMessageSize)),
+    (error) => withFlags(error as Error, [...Object.keys(options), "maxMessageSize"]),
+  )
   const limits = {
     maxBytes: limit("max-plain-message-size", MESSAGE_MAX_BYTES, -1, Number.MAX_SAFE_INTEGER),
     maxParts: limit("max-parts", PARTS_MAX, 1, COUNT_MAX),
@@ -217,33 +211,15 @@ function levelOf(value: string | undefined): Lz4Options["level"] {
   return wholeNumber("--level", value, ', "none" or "adaptive"') as Lz4Options["level"]
 }
 
-/** Checks options, and names command-line options in errors. */
-function checkOptions(options: Lz4Options, maxMessageSize: number | undefined): Settings {
-  try {
-    return checkLz4Options(options, checkBudget(maxMessageSize))
-  } catch (error) {
-    const names = new RegExp(
-      `\\b(${[...Object.keys(options), "maxMessageSize"].join("|")})\\b`,
-      "g",
-    )
-    throw new UsageError((error as Error).message.replace(names, flag))
-  }
-}
+/** Returns an error that names command-line options in place of the package's. */
+const withFlags = ({ message }: Error, names: readonly string[]): Error =>
+  new UsageError(message.replace(new RegExp(`\\b(${names.join("|")})\\b`, "g"), flag))
 
-/**
- * Turns the error of a malformed endpoint into a UsageError, but not that of an unknown host or
- * interface.
- */
-function orUsageError<T>(make: () => T): T {
-  try {
-    return make()
-  } catch (error) {
-    const { code, message, address } = error as ZmqError
-    if (code === "EINVAL")
-      throw new UsageError(`${message.replace("Invalid argument: ", "")}; ${EXPECTED}`)
-    if (code === "ENODEV") throw new InputError(`${address}: ${errorText(error)}`)
-    throw error
-  }
+/** Returns a UsageError for a malformed endpoint, but not for an unknown host or interface. */
+function endpointError(error: unknown): Error {
+  const { code, message, address } = error as ZmqError
+  if (code === "ENODEV") return new InputError(`${address}: ${errorText(error)}`)
+  if (code !== "EINVAL") return error as Error
+  const what = message.replace("Invalid argument: ", "")
+  return new UsageError(`${what}; expected HOST:PORT; only --from may have *`)
 }
-
-const EXPECTED = "expected HOST:PORT; only --from may have *"

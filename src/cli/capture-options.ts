@@ -44,7 +44,6 @@ export const PRINTING = {
     "all connections in the summary, not the first 100 (--json: 10000), and not only those with matching rows",
 } as const
 
-/** Returns the files that the arguments name. */
 export function filesOf(positionals: readonly string[]): string[] {
   if (positionals.length === 0) throw new UsageError("no FILE given")
   const files = matchingFiles(positionals)

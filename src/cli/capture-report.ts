@@ -15,21 +15,20 @@ import { CaptureReading } from "./capture-reading.js"
 import { type Command, command, type Values } from "./command.js"
 import { jsonSummary, summaryText } from "./inspect-summary.js"
 import { Tally } from "./inspect-tally.js"
-import { Output, OutputClosed } from "./output.js"
+import { Output, untilClosed } from "./output.js"
 
 /** What is printed about a capture before its summary: rows, tables, or lines of JSON. */
 export interface CaptureReport {
   /** Whether it prints something for each event, so that no line of progress is needed. */
   hasRows?: boolean
   /** Whether nothing more has to be read. */
-  isOver?: boolean
-  /** Adds an event, and whether it has a row that matches the filter. Returns what can be printed now. */
+  isOver?(): boolean
+  /** Adds an event. Returns the text that can be printed now. */
   add(event: CaptureEvent, matches: boolean, isRow: boolean): string | undefined
-  /** Returns the lines at the end. The signal says that the user does not want to wait for more. */
+  /** Returns the last lines. `signal` is aborted if the user does not want to wait for them. */
   end(signal: AbortSignal): string[] | Promise<string[]>
 }
 
-/** Options of all reports. */
 export type Printing = Values<typeof FILTER & typeof PRINTING & typeof DICTIONARY & typeof DECODING>
 
 /** Makes a command that prints a report without rows. */
@@ -52,11 +51,11 @@ const JSON_CONNECTIONS = 10_000
 const TEXT_CONNECTIONS = 100
 
 /**
- * Prints a report on captures, and then the summary, which has connections if there are rows. Ends early, with
- * all that was read until then, once the user stops it.
+ * Prints a report on captures, then the summary, which lists connections if the report has rows.
+ * SIGINT ends the reading; what was read is still reported.
  *
- * @throws UsageError if the options or names are wrong. @throws InputError if a file cannot be read, after
- * what was read before.
+ * @throws UsageError if the options or names are wrong.
+ * @throws InputError if a file cannot be read to its end; what precedes the damage was printed.
  */
 export async function printReport(
   { json = false, utc = false, all = false, filter: expressions, ...decoding }: Printing,
@@ -68,12 +67,14 @@ export async function printReport(
   const report = reportOn(files)
   const { hasRows = false } = report
   const reading = new CaptureReading(files, decodingOf(decoding), filter !== undefined || !hasRows)
-  const output = new Output(process.stdout, () => reading.clearProgress())
   const maxConnections = hasRows ? (json ? JSON_CONNECTIONS : TEXT_CONNECTIONS) : 0
   const tally = all
     ? new Tally(Number.POSITIVE_INFINITY)
     : new Tally(maxConnections, filter !== undefined && !json)
-  try {
+  await untilClosed(print())
+
+  async function print(): Promise<void> {
+    const output = new Output(() => reading.clearProgress())
     for await (const events of reading.events()) {
       for (const event of events) {
         const matches = filter?.(event) ?? true
@@ -83,7 +84,7 @@ export async function printReport(
         if (text !== undefined) await output.add(text)
       }
       // The rest of the chunk counts: the reader's own sums have it.
-      if (report.isOver) reading.stop()
+      if (report.isOver?.()) reading.stop()
       await output.flush()
     }
     // A reading that was stopped is still reported on, until the user stops that too.
@@ -97,9 +98,6 @@ export async function printReport(
     for (const line of [...lines, ...(json ? jsonSummary(summary) : summaryText(summary, utc))])
       await output.add(`${line}\n`)
     await output.flush()
-  } catch (error) {
-    if (!(error instanceof OutputClosed)) throw error
-    return
+    reading.checkUndamaged()
   }
-  reading.checkUndamaged()
 }

@@ -2,8 +2,8 @@ import { type ParseArgsConfig, parseArgs } from "node:util"
 import { UsageError } from "./errors.js"
 
 /**
- * Options as help shows them, with what they do: `--json`, `-n, --count COUNT`, `--filter EXPR…` (given any
- * number of times), `--stats[=SECONDS]` (its value may be left out). Two that belong together are one entry:
+ * Options and what they do, as help shows them: `--json`, `-n, --count COUNT`, `--filter EXPR…` (may be
+ * repeated), `--stats[=SECONDS]` (the value is optional). Two of a kind share an entry:
  * `--from-key KEY, --to-key KEY`.
  */
 export type Options = Readonly<Record<`-${string}`, string>>
@@ -22,7 +22,7 @@ type ValueOf<Item> = Item extends `${string}…`
     ? string
     : boolean
 
-/** The options that were given, by name. One whose value was left out is an empty string. */
+/** The given options by name. An omitted optional value is an empty string. */
 export type Values<Given extends Options> = {
   [Item in ItemsOf<keyof Given> as NameOf<Item>]?: ValueOf<Item>
 }
@@ -30,7 +30,7 @@ export type Values<Given extends Options> = {
 /** How arguments are parsed. */
 export interface Grammar<Given extends Options> {
   options: Given
-  /** What is said about options that exclude each other, and their names. */
+  /** Options that exclude each other, by the error that says so. */
   excluded?: Readonly<Record<string, readonly (keyof Values<Given>)[]>>
   /** Returns whether an argument that begins with a dash is the value of the option before it. */
   isValue?(arg: string, option: string): boolean
@@ -71,7 +71,6 @@ export function command<const Given extends Options>(spec: Spec<Given>): Command
   }
 }
 
-/** Parses the arguments of a command. */
 export function parse<Given extends Options>(
   { options, excluded = {}, isValue = () => false }: Grammar<Given>,
   args: readonly string[],
@@ -171,8 +170,8 @@ function wrapped(text: string, columns: number): string[] {
 }
 
 /**
- * Returns the number given for an option; undefined if it was not given. The range is checked
- * elsewhere; `or` names other allowed values.
+ * Parses the number given for an option; undefined if it was not given. The caller checks the range.
+ * `or` names other allowed values.
  */
 export function wholeNumber(
   option: string,

@@ -20,18 +20,13 @@ export async function loadCurve(): Promise<{ module: WebAssembly.Module; curve: 
   return { module, curve: curveOf(module) }
 }
 
-/** A side of a bridge. */
 export type Side = "from" | "to"
 
-/** The values of a side's options for CURVE. */
-export interface CurveArguments {
-  isServer: boolean
-  /** The key of the peer, if that is the server, or the name of a file with it. */
-  serverKey: string | undefined
-  /** The name of a file with this side's secret key. */
-  secretKey: string | undefined
-  /** The name of a file with the public keys of the clients that a server accepts. */
-  clientKeys: string | undefined
+/** The options for CURVE. Their values name files with keys; a server key may be given itself. */
+export type CurveValues = {
+  [name in `${Side}-curve-server`]?: boolean
+} & {
+  [name in `${Side}-${"server-key" | "secret-key" | "client-keys"}`]?: string
 }
 
 /**
@@ -40,10 +35,11 @@ export interface CurveArguments {
  * @throws UsageError if the options do not go together. @throws InputError if there is no key in a file
  * or a variable.
  */
-export async function readCurve(
-  side: Side,
-  { isServer, serverKey, secretKey, clientKeys }: CurveArguments,
-): Promise<BridgeCurve | undefined> {
+export async function readCurve(side: Side, values: CurveValues): Promise<BridgeCurve | undefined> {
+  const isServer = values[`${side}-curve-server`] ?? false
+  const serverKey = values[`${side}-server-key`]
+  const secretKey = values[`${side}-secret-key`]
+  const clientKeys = values[`${side}-client-keys`]
   const asServer = `--${side}-curve-server`
   const asClient = `--${side}-server-key`
   const ofSecret = `--${side}-secret-key`
@@ -87,8 +83,8 @@ export async function readCurve(
 const variablesOf = (side: Side): string[] => [`CURVE_${side.toUpperCase()}_SECRET_KEY`, SECRET_KEY]
 
 /**
- * Refuses a secret key in place of the name of its file: all users of a machine can see the arguments of its
- * processes. A key in quotes, or as `keygen` prints it, counts too: the error for a missing file would print it.
+ * Refuses a secret key in place of a file name: every user of the machine can see a process's arguments.
+ * So is a key in quotes, or as `keygen` prints it: the error for a missing file would print it.
  */
 function checkNotSecret(side: Side, option: string, value: string): void {
   if (!looksLikeKey(value) || existsSync(value)) return

@@ -17,7 +17,7 @@ import { type Command, command } from "./command.js"
 import { readDictionary } from "./dictionary.js"
 import { InputError, orInputError, UsageError } from "./errors.js"
 import { readStart } from "./input.js"
-import { base64, moreText, Output, OutputClosed } from "./output.js"
+import { base64, moreText, Output, untilClosed } from "./output.js"
 import { cutTo } from "./terminal-text.js"
 
 export const decode: Command = command({
@@ -44,7 +44,6 @@ xxd FILE | zeromq-lz4 decode -`,
 
 /** Maximum length of HEX on standard input. */
 const TEXT_MAX_BYTES = 64 << 20
-/** Columns of content that are printed as text. */
 const CONTENT_COLUMNS = 4096
 
 function bytesOf(text: string): Uint8Array {
@@ -66,18 +65,17 @@ async function printDecoded(
   dictionary: Uint8Array | undefined,
   json: boolean,
 ): Promise<void> {
-  const output = new Output(process.stdout, () => {})
+  const output = new Output()
   let failure: string | undefined
-  try {
+  async function print(): Promise<void> {
     for (const { words, fields, error } of rowsOf(bytes, dictionary)) {
       for (const line of json ? [printableJson(fields)] : words)
         await output.add(`${visible(line)}\n`)
       failure ??= error
     }
     await output.flush()
-  } catch (error) {
-    if (!(error instanceof OutputClosed)) throw error
   }
+  await untilClosed(print())
   if (failure !== undefined) throw new InputError(failure)
 }
 

@@ -1,5 +1,6 @@
+import { frameHeadLength } from "../codec/frames.js"
 import { checkCodecOptions } from "../codec/options.js"
-import { DICTIONARY_MAX_BYTES } from "../codec/wire.js"
+import { DICTIONARY_MAX_BYTES, SENTINEL_BYTES } from "../codec/wire.js"
 import { InputError, orInputError } from "./errors.js"
 import { readFileStart } from "./input.js"
 
@@ -16,3 +17,21 @@ export function readDictionary(file: string): Uint8Array {
   )
   return dictionary
 }
+
+/** Approximate size of the training data. More samples are thinned out evenly. */
+const TRAINED_BYTES = 1 << 20
+
+/** Chooses messages evenly, up to the size that training uses. */
+export function thinOut(messages: readonly (readonly Uint8Array[])[]): Uint8Array[] {
+  const bytes = messages.flat().reduce((sum, { length }) => sum + length, 0)
+  const step = Math.max(1, bytes / TRAINED_BYTES)
+  const chosen = Math.ceil(messages.length / step)
+  return Array.from(
+    { length: chosen },
+    (_, i) => messages[Math.floor(i * step)] as Uint8Array[],
+  ).flat()
+}
+
+/** Returns the size of a dictionary on the wire, frame head included. Each connection sends it first. */
+export const shippedBytes = ({ length }: Uint8Array): number =>
+  frameHeadLength(SENTINEL_BYTES + length) + SENTINEL_BYTES + length

@@ -1,3 +1,4 @@
+import { tmpdir } from "node:os"
 import { getSystemErrorMap } from "node:util"
 
 /** An error in the arguments; exit code 2. */
@@ -22,7 +23,11 @@ export function fileError(file: string, error: unknown, missing = "no such file"
   return new InputError(`${file}: ${words[code ?? ""] ?? message}`)
 }
 
-/** Returns what `read` returns. Its error becomes an InputError with the same words, or what `errorOf` returns. */
+/** Describes an error with a temporary file. */
+export const temporaryFileError = (error: unknown): InputError =>
+  fileError((error as NodeJS.ErrnoException).path ?? tmpdir(), error)
+
+/** Calls `read`. Its error becomes what `errorOf` returns: by default, an InputError with the same text. */
 export function orInputError<T>(
   read: () => T,
   errorOf = (error: unknown): Error => new InputError((error as Error).message),
@@ -34,7 +39,7 @@ export function orInputError<T>(
   }
 }
 
-/** Adds the file's name to the error for a file that is not a capture. Returns other errors unchanged. */
+/** Names the file in a CaptureFormatError. Returns other errors unchanged. */
 export function captureError(file: string, error: unknown): unknown {
   const { code, message } = error as NodeJS.ErrnoException
   if (code !== "ERR_CAPTURE_FORMAT") return error

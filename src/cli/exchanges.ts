@@ -6,7 +6,7 @@ import { exchangeReport } from "../capture/reports/exchange-report.js"
 import { isoTime } from "../capture/times.js"
 import { reportCommand } from "./capture-report.js"
 import type { Command } from "./command.js"
-import { reportText } from "./report-text.js"
+import { reportText } from "./terminal-text.js"
 
 export const exchanges: Command = reportCommand(
   {

@@ -1,4 +1,4 @@
-/** What the HTTP servers of the commands have in common: short requests, and that anybody may connect. */
+/** HTTP for commands: short requests, from anybody who can connect. */
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { AddressInfo, Socket } from "node:net"
 import { setImmediate } from "../base/runtime.js"
@@ -29,14 +29,14 @@ const LIMITS = {
 }
 /** Milliseconds after which a connection that is idle, or whose peer reads nothing, is closed. */
 const IDLE_MS = 30_000
-/** Connections beyond the maximum until it is known whether they have brought a request. */
+/** Connections beyond the maximum, until the first bytes of each were read. */
 const UNREAD_MAX = 1024
 
 /**
  * Starts to listen, and answers requests.
  *
- * @param maxConnections maximum number of connections. Beyond that, the oldest one that never had a whole
- * request is closed, then the one that has been idle for longest.
+ * @param maxConnections beyond it, the oldest connection that never had a whole request is closed, or
+ * else the one that has been idle for longest.
  * @throws InputError if the address cannot be used.
  */
 export async function serveHttp(
@@ -110,10 +110,10 @@ function keepPlaces(server: Server, maxConnections: number): void {
 }
 
 /**
- * Calls back once what a new connection has brought was read. Many may come at once, and their requests with
- * them.
+ * Calls back once the first bytes of a new connection were read: many may be accepted at once whose
+ * requests have arrived as well.
  */
 function afterRead(callback: () => void): void {
-  // The first one runs before the next poll, which reads from the connection, and the second one after that.
+  // The next poll, which reads from the connection, is between the two.
   setImmediate(() => setImmediate(callback))
 }

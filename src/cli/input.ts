@@ -13,7 +13,6 @@ import { pipeline, type Readable } from "node:stream"
 import { createGunzip } from "node:zlib"
 import { DamagedInput, fileError } from "./errors.js"
 
-/** Options of reading a file. */
 export interface ReadOptions {
   /** Ends the reading, like the end of the file. */
   signal?: AbortSignal
@@ -22,7 +21,7 @@ export interface ReadOptions {
 }
 
 export const GZIP_MAGIC: Buffer = Buffer.from([0x1f, 0x8b])
-/** The smallest buffers, because what is in them is lost at an error. */
+/** Small buffers, because an error loses what is in them. */
 const GUNZIP = { chunkSize: 1 << 16, readableHighWaterMark: 1 }
 
 /** Returns the name of a file for messages. */
@@ -54,9 +53,8 @@ function namesIn(directory: string): string[] {
 }
 
 /**
- * Reads a file, or standard input for "-", in chunks. Files compressed by gzip are unpacked as they
- * are read. An error is thrown after the bytes that were unpacked before it, except for the last
- * chunk.
+ * Reads a file, or standard input for "-", in chunks, and unpacks gzip. An error is thrown after the
+ * bytes that were unpacked before it, except for the last chunk.
  */
 export async function* readChunks(
   file: string,
@@ -101,7 +99,7 @@ export async function startOf(chunks: AsyncIterable<Buffer>, maxBytes: number): 
   return Buffer.concat(taken).subarray(0, maxBytes)
 }
 
-/** Reads the first bytes, or all if there are fewer. `whole` yields them again, and then all others. */
+/** Reads up to `bytes`. `whole` yields them again, and then all others. */
 export async function peek(
   chunks: AsyncGenerator<Buffer>,
   bytes: number,

@@ -10,10 +10,8 @@ import { moreText } from "./output.js"
 import { cutTo, SEPARATOR, startOf } from "./terminal-text.js"
 
 export interface TableLayout {
-  /** The width of a line. */
   columns: number
   colour: boolean
-  /** Whether times are in UTC, rather than local. */
   utc?: boolean
   /** The names of the files, if there are several: errors of a file say which. */
   files?: readonly string[]

@@ -5,22 +5,18 @@ import { isShipment, variousParts } from "../capture/parts.js"
 import { type ConnectionSummary, connectionSummary } from "../capture/summary.js"
 import type { Traffic } from "../codec/traffic.js"
 
-/** Totals of the events of a capture, whether they match a filter or not. */
+/** Totals of a capture, regardless of a filter. */
 interface Totals {
-  /** The number of all connections. */
   connectionCount: number
-  /** The earliest and the latest time. */
   start: Time
   end: Time
   rows: number
-  /** Rows that match the filter. */
   matching: number
   errors: number
-  /** Traffic of all connections in both directions. */
   traffic: Traffic
 }
 
-/** Counts of what has no events. */
+/** Counts of what makes no events. */
 interface Uncaptured {
   /** Number of TCP connections with data, whether ZMTP or not. */
   tcpConnections: number
@@ -37,7 +33,6 @@ export interface Summary extends Readonly<Totals>, Uncaptured {
   matchingConnections: number | undefined
 }
 
-/** Sums up the events of a capture. */
 export class Tally {
   readonly #maxConnections: number
   readonly #onlyMatching: boolean

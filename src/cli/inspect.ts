@@ -46,7 +46,7 @@ ${FILE_HELP}`,
       const format = values.json ? JSON_ROWS : table(values, files)
       const first = rowCount("-n", values.count) ?? Number.POSITIVE_INFINITY
       const last = rowCount("--last", values.last)
-      return last === undefined ? new FirstRows(format, first) : new LastRows(format, last)
+      return last === undefined ? firstRows(format, first) : lastRows(format, last)
     }),
 })
 
@@ -56,7 +56,6 @@ function rowCount(option: string, value: string | undefined): number | undefined
   return rows
 }
 
-/** How rows look. */
 interface Format {
   row(event: CaptureEvent): string
   /** Lines before the first row, and between the last one and the summary, if there are rows. */
@@ -68,7 +67,7 @@ const JSON_ROWS: Format = { row: (event) => jsonRow(event, base64), before: "", 
 
 /** Width of a line without a terminal. */
 const NO_TERMINAL_COLUMNS = 200
-/** The same with --full: a string cannot be much longer than the bytes of so many columns in hexadecimal. */
+/** The same with --full: in hexadecimal, more would not fit into a string. */
 const FULL_COLUMNS = 4 << 20
 
 function table({ utc = false, full }: Values<typeof OPTIONS>, files: readonly string[]): Format {
@@ -89,67 +88,45 @@ function wantsColour(): boolean {
   return !NO_COLOR && process.stdout.isTTY && process.stdout.hasColors()
 }
 
-/** The rows from the first one on, each printed as it is read. */
-class FirstRows implements CaptureReport {
-  readonly hasRows = true
-  readonly #format: Format
-  readonly #max: number
-  #count = 0
-
-  constructor(format: Format, max: number) {
-    this.#format = format
-    this.#max = max
-  }
-
-  get isOver(): boolean {
-    return this.#count >= this.#max
-  }
-
-  add(event: CaptureEvent, matches: boolean, isRow: boolean): string | undefined {
-    if (!isRow || !matches || this.#count === this.#max) return undefined
-    const before = this.#count++ === 0 ? this.#format.before : ""
-    return `${before}${this.#format.row(event)}\n`
-  }
-
-  end(): string[] {
-    return this.#count > 0 ? this.#format.after : []
+/** Returns a report with the first `max` rows, each of which is printed as it is read. */
+function firstRows({ row, before, after }: Format, max: number): CaptureReport {
+  let count = 0
+  return {
+    hasRows: true,
+    isOver: () => count >= max,
+    add(event, matches, isRow) {
+      if (!isRow || !matches || count === max) return undefined
+      return `${count++ === 0 ? before : ""}${row(event)}\n`
+    },
+    end: () => (count > 0 ? after : []),
   }
 }
 
 /** Characters of rows that are kept. */
 const KEPT_MAX_CHARS = 256 << 20
 
-/** The last rows, printed at the end. */
-class LastRows implements CaptureReport {
-  readonly hasRows = true
-  readonly #format: Format
-  readonly #max: number
-  #kept: string[] = []
-  #keptChars = 0
-
-  constructor(format: Format, max: number) {
-    this.#format = format
-    this.#max = max
-  }
-
-  add(event: CaptureEvent, matches: boolean, isRow: boolean): undefined {
-    if (!isRow || !matches) return
-    const row = this.#format.row(event)
-    this.#kept.push(row)
-    this.#keptChars += row.length
-    // Now and then, because this moves all of them.
-    if (this.#kept.length < 2 * this.#max && this.#keptChars < KEPT_MAX_CHARS) return
-    let kept = this.#kept.slice(-this.#max)
-    while (kept.length > 1 && charsOf(kept) > KEPT_MAX_CHARS) kept = kept.slice(kept.length >> 1)
-    this.#kept = kept
-    this.#keptChars = charsOf(kept)
-  }
-
-  end(): string[] {
-    const { before, after } = this.#format
-    const rows = this.#kept.slice(-this.#max)
-    if (rows.length === 0) return []
-    return [...(before === "" ? [] : [before.trimEnd()]), ...rows, ...after]
+/** Returns a report with the last `max` rows, which are printed at the end. */
+function lastRows({ row, before, after }: Format, max: number): CaptureReport {
+  let kept: string[] = []
+  let keptChars = 0
+  return {
+    hasRows: true,
+    add(event, matches, isRow) {
+      if (!isRow || !matches) return undefined
+      const text = row(event)
+      kept.push(text)
+      keptChars += text.length
+      // Now and then, because this moves all of them.
+      if (kept.length < 2 * max && keptChars < KEPT_MAX_CHARS) return undefined
+      kept = kept.slice(-max)
+      while (kept.length > 1 && charsOf(kept) > KEPT_MAX_CHARS) kept = kept.slice(kept.length >> 1)
+      keptChars = charsOf(kept)
+      return undefined
+    },
+    end() {
+      const [first, ...others] = kept.slice(-max)
+      return first === undefined ? [] : [before + first, ...others, ...after]
+    },
   }
 }
 

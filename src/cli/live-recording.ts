@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { type FileHandle, open, stat } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { fileError, InputError } from "./errors.js"
+import { fileError, InputError, temporaryFileError } from "./errors.js"
 import { GZIP_MAGIC, readChunks } from "./input.js"
 
 export interface LiveRecording {
@@ -34,7 +34,6 @@ export async function openRecording(file: string): Promise<LiveRecording> {
   return kept(file)
 }
 
-/** Opens a file, which pages read from any place on. */
 async function uncompressed(file: string): Promise<FileHandle> {
   const handle = await open(file)
   try {
@@ -48,7 +47,7 @@ async function uncompressed(file: string): Promise<FileHandle> {
   }
 }
 
-/** Reads a file in place. It has no end, because nothing shows that its writer is done. */
+/** Follows a file in place. It has no end, because nothing shows that its writer is done. */
 function growing(handle: FileHandle): LiveRecording {
   return {
     handle,
@@ -59,8 +58,8 @@ function growing(handle: FileHandle): LiveRecording {
 }
 
 /**
- * Copies what can be read only once to a temporary file, because it may be too long for memory. Only this
- * user can read the file, and its name is removed at once, so that nothing is left behind whatever happens.
+ * Copies what can be read only once to a temporary file: it may be too long for memory. Only this user
+ * can read the file, and its name is removed at once, so nothing is left behind whatever happens.
  */
 async function kept(file: string): Promise<LiveRecording> {
   const { handle, remove } = await temporaryFile()
@@ -99,7 +98,7 @@ async function temporaryFile(): Promise<{ handle: FileHandle; remove(): void }> 
     if (process.platform !== "win32") remove()
     return { handle, remove }
   } catch (error) {
-    throw fileError((error as NodeJS.ErrnoException).path ?? tmpdir(), error)
+    throw temporaryFileError(error)
   }
 }
 

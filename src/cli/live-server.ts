@@ -23,9 +23,9 @@ const HEADERS: OutgoingHttpHeaders = {
 }
 
 /**
- * Serves `page` at the URL that it returns, which has a secret that nobody can guess, and beside it, at
- * `recording?from=PLACE`, the bytes of the recording from a place on. A response has the bytes that there are; the page asks again for
- * more. So a page that is slow, or does not read, holds nothing up.
+ * Serves `page` at the returned URL, which has a secret that nobody can guess, and beside it, at
+ * `recording?from=PLACE`, the recording from a place on. A response has the bytes that there are, and
+ * the page asks again for more, so a page that is slow, or does not read, holds nothing up.
  *
  * @param port 0 for one that is free.
  * @throws InputError if it cannot be used.
@@ -60,13 +60,8 @@ async function answer(
   if (method !== "GET" && method !== "HEAD")
     return refuse(response, 405, "GET and HEAD are supported", { allow: "GET, HEAD" })
   if (file === "") {
-    const type = "text/html; charset=utf-8"
-    response.writeHead(200, {
-      ...HEADERS,
-      "content-type": type,
-      "content-length": page.length,
-    })
-    response.end(page)
+    const type = { "content-type": "text/html; charset=utf-8", "content-length": page.length }
+    response.writeHead(200, { ...HEADERS, ...type }).end(page)
     return
   }
   const from = /^from=(\d{1,15})$/.exec(query)?.[1]
@@ -104,13 +99,8 @@ function refuse(
   headers: OutgoingHttpHeaders = {},
 ): void {
   // A body that was sent to no purpose is not read.
-  response.writeHead(status, {
-    ...HEADERS,
-    ...headers,
-    "content-type": "text/plain; charset=utf-8",
-    connection: "close",
-  })
-  response.end(`${message}\n`)
+  const own = { "content-type": "text/plain; charset=utf-8", connection: "close" }
+  response.writeHead(status, { ...HEADERS, ...headers, ...own }).end(`${message}\n`)
 }
 
 async function* bytesOf(handle: FileHandle, from: number, to: number): AsyncGenerator<Buffer> {

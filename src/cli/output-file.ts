@@ -19,27 +19,20 @@ const ALL = 0o666
 const GROUP = 0o060
 const OTHERS = 0o006
 
-/** A file that a command reads, as it was found; "-" is standard input. */
-interface Input {
-  file: string
-  stats: BigIntStats
-}
-
 /** An output of a command that reads `inputs`. Create it before they are read. */
 export class OutputFile {
   readonly #option: string
   readonly #file: string
-  readonly #inputs: readonly Input[]
+  /** The inputs that were found, by name. */
+  readonly #inputs: ReadonlyMap<string, BigIntStats>
   #descriptor: number | undefined
 
   /** @throws UsageError if the output is one of the inputs, whatever it is called. */
   constructor(option: string, file: string, inputs: readonly string[]) {
     this.#option = option
     this.#file = file
-    this.#inputs = inputs.flatMap((input) => {
-      const stats = statsOf(input)
-      return stats ? [{ file: input, stats }] : []
-    })
+    const found = inputs.map((input) => [input, statsOf(input)] as const)
+    this.#inputs = new Map(found.filter((entry): entry is [string, BigIntStats] => !!entry[1]))
     const existing = statsOf(file)
     if (existing) this.#checkNotInput(existing)
   }
@@ -57,7 +50,7 @@ export class OutputFile {
     }
   }
 
-  /** Writes more of the file. The first call replaces what it had. Throws as `write` does. */
+  /** Appends to what earlier calls wrote; the first call replaces the file. Throws as `write` does. */
   append(content: string | Uint8Array): void {
     const bytes = typeof content === "string" ? Buffer.from(content) : content
     try {
@@ -91,16 +84,15 @@ export class OutputFile {
   }
 
   #checkNotInput({ dev, ino }: BigIntStats): void {
-    const same = this.#inputs.find(
-      ({ stats }) => stats.isFile() && stats.dev === dev && stats.ino === ino,
-    )
-    if (same) throw new UsageError(`${this.#option} would write over ${nameOf(same.file)}`)
+    for (const [input, stats] of this.#inputs)
+      if (stats.isFile() && stats.dev === dev && stats.ino === ino)
+        throw new UsageError(`${this.#option} would write over ${nameOf(input)}`)
   }
 
   /** Returns the permissions that no input forbids. Those of a group are for the same group only. */
   #mode(output: BigIntStats | undefined): number {
     let mode = ALL
-    for (const { stats } of this.#inputs) {
+    for (const stats of this.#inputs.values()) {
       // A pipe's permissions say nothing about what is in it.
       if (!stats.isFile()) continue
       const given = Number(stats.mode)

@@ -14,23 +14,19 @@ export const moreText = (more: { parts: number; plainBytes: number }): string =>
 /** Characters that are buffered before they are written. */
 const BUFFER_CHARS = 1 << 16
 
-/**
- * The reader of standard output has closed it, as `head` does. This is not an error, but there is
- * nothing left to do.
- */
-export class OutputClosed extends Error {}
+/** The end of an output whose reader has closed it, as `head` does. */
+class OutputClosed extends Error {}
 
 /** Standard output, written as fast as it is read. */
 export class Output {
-  readonly #stream: NodeJS.WriteStream
+  readonly #stream = process.stdout
   readonly #beforeWrite: () => void
   #text = ""
 
-  constructor(stream: NodeJS.WriteStream, beforeWrite: () => void) {
-    this.#stream = stream
+  constructor(beforeWrite: () => void = () => {}) {
     this.#beforeWrite = beforeWrite
     // Without a listener an error would end the process. The write's callback gets the error too.
-    stream.on("error", () => {})
+    this.#stream.on("error", () => {})
   }
 
   /** Adds text. If it returns a promise, await it before the next call. */
@@ -65,9 +61,13 @@ export function printResult(...lines: readonly string[]): Promise<void> {
 }
 
 /** Writes bytes, or text as it is, to standard output. Throws as `printResult` does. */
-export async function printBytes(content: string | Uint8Array): Promise<void> {
+export const printBytes = (content: string | Uint8Array): Promise<void> =>
+  untilClosed(new Output().write(content))
+
+/** Waits for what is printed. If the reader of standard output has closed it, that is the end. */
+export async function untilClosed(printed: Promise<void>): Promise<void> {
   try {
-    await new Output(process.stdout, () => {}).write(content)
+    await printed
   } catch (error) {
     if (!(error instanceof OutputClosed)) throw error
   }

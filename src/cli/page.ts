@@ -9,7 +9,14 @@ import { withoutSecrets } from "../capture/without-secrets.js"
 import { DICTIONARY, FILE_HELP, filesOf } from "./capture-options.js"
 import { type Command, command } from "./command.js"
 import { readDictionary } from "./dictionary.js"
-import { captureError, fileError, InputError, UsageError } from "./errors.js"
+import {
+  captureError,
+  fileError,
+  InputError,
+  orInputError,
+  temporaryFileError,
+  UsageError,
+} from "./errors.js"
 import { nameOf, readStart } from "./input.js"
 import { printBytes, printResult } from "./output.js"
 import { OutputFile } from "./output-file.js"
@@ -35,9 +42,9 @@ ${FILE_HELP}`,
 })
 
 /** Maximum size of a capture in the page: a browser would need several times its size. */
-const EMBEDDED_MAX_BYTES = 64 << 20
-const MAX = `${EMBEDDED_MAX_BYTES >> 20} MiB`
-/** Bytes that are enough to recognise a capture. */
+const EMBEDDED_MAX_MIB = 64
+const MAX = `${EMBEDDED_MAX_MIB} MiB`
+/** Enough to recognise a capture. */
 const HEAD_BYTES = 4096
 /** Milliseconds after which a browser that has not failed has started. */
 const START_MS = 2000
@@ -116,10 +123,13 @@ export function livePage(name: string, dictionary: Content | undefined): string 
 /** Reads the files of a capture, without its passwords; none if it is too large for the page. */
 async function readCapture(files: readonly string[]): Promise<Content[]> {
   const contents: Buffer[] = []
-  let left = EMBEDDED_MAX_BYTES
+  let left = EMBEDDED_MAX_MIB << 20
   for (const file of files) {
     const bytes = await readStart(file, left + 1)
-    checkFormat(nameOf(file), bytes.subarray(0, HEAD_BYTES))
+    orInputError(
+      () => checkFormat(bytes.subarray(0, HEAD_BYTES)),
+      (error) => captureError(nameOf(file), error) as Error,
+    )
     left -= bytes.length
     if (left < 0) return []
     contents.push(bytes)
@@ -132,41 +142,30 @@ async function readCapture(files: readonly string[]): Promise<Content[]> {
 const namesOf = ([first = "", ...others]: readonly string[]): string =>
   `${nameOf(first)}${others.length > 0 ? ` and ${others.length} more` : ""}`
 
-function checkFormat(name: string, head: Uint8Array): void {
-  const reader = new CaptureReader()
-  try {
-    reader.push(head)
-    reader.end()
-  } catch (error) {
-    throw captureError(name, error)
-  } finally {
-    reader.close()
-  }
+/** @throws CaptureFormatError if this is not the beginning of a capture. */
+function checkFormat(head: Uint8Array): void {
+  using reader = new CaptureReader()
+  reader.push(head)
+  reader.end()
 }
 
 function pageOf(capture: readonly Content[], dictionary: Content | undefined): string {
   const source = new URL(`../${NAME}`, import.meta.url)
-  try {
-    const empty = readFileSync(source, "utf8")
-    return embed(
-      capture,
-      "capture",
-      embed(dictionary ? [dictionary] : [], "capture-dictionary", empty),
-    )
-  } catch (error) {
-    throw fileError(source.pathname, error)
-  }
+  const empty = orInputError(
+    () => readFileSync(source, "utf8"),
+    (error) => fileError(source.pathname, error),
+  )
+  const withDictionary = embed(dictionary ? [dictionary] : [], "capture-dictionary", empty)
+  return embed(capture, "capture", withDictionary)
 }
 
 /** Writes a page that only this user can read, because the capture may be private. */
 function writeTemporary(html: string): string {
-  try {
+  return orInputError(() => {
     const path = join(mkdtempSync(join(tmpdir(), "zeromq-lz4-inspect-")), NAME)
     writeFileSync(path, html, { mode: 0o600 })
     return path
-  } catch (error) {
-    throw fileError((error as NodeJS.ErrnoException).path ?? tmpdir(), error)
-  }
+  }, temporaryFileError)
 }
 
 /**
@@ -202,10 +201,10 @@ function startBrowser(program: string, args: readonly string[]): Promise<boolean
   return new Promise((resolve) => {
     const child = spawn(program, args, { stdio: "ignore", detached: true })
     const timer = setTimeout(() => end(true), START_MS)
-    function end(started: boolean): void {
+    const end = (hasStarted: boolean) => {
       clearTimeout(timer)
       child.unref()
-      resolve(started)
+      resolve(hasStarted)
     }
     child.on("error", () => end(false))
     child.on("exit", (code) => end(code === 0))

@@ -5,7 +5,7 @@ import { DECODING, DICTIONARY, decodingOf, FILE_HELP, filesOf } from "./capture-
 import { CaptureReading } from "./capture-reading.js"
 import { type Command, command } from "./command.js"
 import { InputError, UsageError } from "./errors.js"
-import { Output, OutputClosed, printErrorLine } from "./output.js"
+import { Output, printErrorLine, untilClosed } from "./output.js"
 import { OutputFile } from "./output-file.js"
 
 export const plain: Command = command({
@@ -24,11 +24,8 @@ ${FILE_HELP}`,
     if (output === undefined) throw new UsageError("no -o OUT given, to write to")
     const files = filesOf(positionals)
     checkName(output)
-    try {
-      await savePlain(output, files, new CaptureReading(files, decodingOf(values), true))
-    } catch (error) {
-      if (!(error instanceof OutputClosed)) throw error
-    }
+    const reading = new CaptureReading(files, decodingOf(values), true)
+    await untilClosed(savePlain(output, files, reading))
   },
 })
 
@@ -51,16 +48,28 @@ async function savePlain(
 ): Promise<void> {
   const target = targetOf(name, files)
   const packets = new PlainPackets()
-  const buffer = new FileBuffer(target)
+  let pieces = [target.format.head()]
+  let bytes = 0
+  async function flush(): Promise<void> {
+    const written = Buffer.concat(pieces)
+    pieces = []
+    bytes = 0
+    await target.write(written)
+  }
   try {
     for await (const events of reading.events())
       for (const event of events) {
         // The bytes of one side have neither addresses nor times.
         if (event.type === "connection" && event.packet === undefined)
           throw new InputError("plain needs packets: .pcap or .pcapng")
-        for (const packet of packets.add(event)) await buffer.add(packet.bytes, packet.time)
+        for (const packet of packets.add(event)) {
+          const piece = target.format.packet(packet.bytes, packet.time)
+          pieces.push(piece)
+          bytes += piece.length
+          if (bytes > BUFFER_BYTES) await flush()
+        }
       }
-    await buffer.flush()
+    await flush()
   } finally {
     target.close()
   }
@@ -68,7 +77,7 @@ async function savePlain(
   reading.checkUndamaged()
 }
 
-/** Where the packets go, and how. */
+/** Where packets go. */
 interface Target {
   format: PacketFile
   write(bytes: Uint8Array): Promise<void> | void
@@ -77,7 +86,7 @@ interface Target {
 
 function targetOf(name: string, files: readonly string[]): Target {
   if (name === "-") {
-    const output = new Output(process.stdout, () => {})
+    const output = new Output()
     return { format: pcapng, write: (bytes) => output.write(bytes), close: () => {} }
   }
   const file = new OutputFile("-o", name, files)
@@ -88,50 +97,24 @@ function targetOf(name: string, files: readonly string[]): Target {
   }
 }
 
-/** The beginning of the file and its packets, which are written together. */
-class FileBuffer {
-  readonly #target: Target
-  #pieces: Uint8Array[]
-  #bytes = 0
-
-  constructor(target: Target) {
-    this.#target = target
-    this.#pieces = [target.format.head()]
-  }
-
-  /** Adds a packet. If it returns a promise, await it before the next call. */
-  add(bytes: Uint8Array, time: bigint | undefined): Promise<void> | undefined {
-    const piece = this.#target.format.packet(bytes, time)
-    this.#pieces.push(piece)
-    this.#bytes += piece.length
-    return this.#bytes > BUFFER_BYTES ? this.flush() : undefined
-  }
-
-  async flush(): Promise<void> {
-    const pieces = this.#pieces
-    this.#pieces = []
-    this.#bytes = 0
-    await this.#target.write(Buffer.concat(pieces))
-  }
-}
-
-function describe(counts: PlainCounts): string {
-  const { connections, messages, commands, packets, leftOut, errors } = counts
-  const written = [
-    counted(connections, "connection"),
-    counted(messages, "message"),
-    counted(commands, "command"),
-  ]
+function describe({ leftOut, errors, ...counts }: PlainCounts): string {
   const { dictionaries, undecodable, encrypted, old } = leftOut
+  const written = [
+    counted(counts.connections, "connection"),
+    counted(counts.messages, "message"),
+    counted(counts.commands, "command"),
+  ]
   const missing = [
     dictionaries > 0 && `${dictionaries} ${dictionaries === 1 ? "dictionary" : "dictionaries"}`,
     undecodable > 0 && `${counted(undecodable, "message")} that cannot be decoded`,
     encrypted > 0 && counted(encrypted, "encrypted connection"),
     old > 0 && `${counted(old, "connection")} of ZMTP 1 or 2`,
-  ].filter((what) => what !== false)
+  ].filter(Boolean)
   return [
-    `wrote ${written.join(", ")} in ${counted(packets, "packet")}`,
-    ...(missing.length > 0 ? [`left out: ${missing.join(", ")}`] : []),
-    ...(errors > 0 ? [`${counted(errors, "error")} in the recording: see inspect`] : []),
-  ].join("; ")
+    `wrote ${written.join(", ")} in ${counted(counts.packets, "packet")}`,
+    missing.length > 0 && `left out: ${missing.join(", ")}`,
+    errors > 0 && `${counted(errors, "error")} in the recording: see inspect`,
+  ]
+    .filter(Boolean)
+    .join("; ")
 }

@@ -29,10 +29,7 @@ export class Progress {
   }
 }
 
-/**
- * Returns a function that is told of the bytes that were read, and shows their share of the files, unless
- * rows fill the terminal.
- */
+/** Returns a function to call with the size of each chunk, which shows the share that was read. */
 export function shareOf(files: readonly string[], progress: Progress): (bytes: number) => void {
   const totalBytes = files.reduce((sum, file) => sum + sizeOf(file), 0)
   let doneBytes = 0

@@ -47,11 +47,11 @@ export class Samples {
       else {
         const room = KEPT_MAX_BYTES - samples.#bytes
         const bytes = await startOf(whole, room)
-        for (const sample of options.lines ? linesOf(bytes) : [bytes]) {
-          samples.#add([sample])
-          if (samples.full) break
-        }
-        if (!options.lines) samples.#hint(nameOf(file), bytes, files.length === 1)
+        for (const sample of options.lines ? linesOf(bytes) : [bytes])
+          if (samples.#add([sample])) break
+        const isHinted = samples.#hinted || options.lines
+        if (!isHinted && looksLikeLines(bytes, files.length === 1))
+          samples.#hint(nameOf(file), bytes)
         samples.#isCut = bytes.length === room
       }
       if (!samples.full) continue
@@ -61,13 +61,14 @@ export class Samples {
     return samples
   }
 
-  /** Adds the parts of a message, except empty ones. */
-  #add(parts: readonly Uint8Array[]): void {
+  /** Adds the parts of a message, except empty ones. Returns whether there is no room for more. */
+  #add(parts: readonly Uint8Array[]): boolean {
     const kept = parts.filter(({ length }) => length > 0)
-    if (kept.length === 0 || this.full) return
+    if (kept.length === 0 || this.full) return this.full
     this.messages.push(kept)
     this.#count += kept.length
     for (const { length } of kept) this.#bytes += length
+    return this.full
   }
 
   /** Adds the messages of a capture, up to the point where it becomes unreadable. */
@@ -107,8 +108,7 @@ export class Samples {
   }
 
   /** Prints once that a file may have a sample in each line. */
-  #hint(name: string, bytes: Buffer, alone: boolean): void {
-    if (this.#hinted || !looksLikeLines(bytes, alone)) return
+  #hint(name: string, bytes: Buffer): void {
     this.#hinted = true
     printErrorLine(
       `zeromq-lz4: ${name} has ${lineCount(bytes)} lines and was taken for one sample: use --lines if each line is one`,
@@ -126,15 +126,10 @@ function isCapture(head: Uint8Array): boolean {
 
 /** Returns lines, except empty ones, one by one: a view takes many times the size of a short line. */
 function* linesOf(bytes: Buffer): Generator<Uint8Array> {
-  for (let at = 0; at < bytes.length; ) {
-    if (bytes[at] === LINE_FEED) {
-      at++
-      continue
-    }
+  for (let at = 0, end = 0; at < bytes.length; at = end + 1) {
     const found = bytes.indexOf(LINE_FEED, at)
-    const end = found < 0 ? bytes.length : found
-    yield bytes.subarray(at, end)
-    at = end + 1
+    end = found < 0 ? bytes.length : found
+    if (end > at) yield bytes.subarray(at, end)
   }
 }
 
@@ -142,15 +137,6 @@ function lineCount(bytes: Buffer): number {
   let count = bytes.at(-1) === LINE_FEED ? 0 : 1
   for (const byte of bytes) if (byte === LINE_FEED) count++
   return count
-}
-
-function firstLines(bytes: Buffer, count: number): Uint8Array[] {
-  const lines: Uint8Array[] = []
-  for (const line of linesOf(bytes)) {
-    if (lines.length === count) break
-    lines.push(line)
-  }
-  return lines
 }
 
 /** Number of lines to check. */
@@ -161,7 +147,8 @@ const CHECKED_LINES = 10
  * text. A single JSON document in several lines is one message.
  */
 function looksLikeLines(bytes: Buffer, alone: boolean): boolean {
-  const lines = firstLines(bytes, CHECKED_LINES).map(utf8)
+  const lines: (string | undefined)[] = []
+  for (const line of linesOf(bytes)) if (lines.push(utf8(line)) === CHECKED_LINES) break
   if (lines.length >= 2 && lines.every(isJson)) return true
   const isText = lines.every((line) => line !== undefined && !line.includes("\0"))
   return alone && lines.length === CHECKED_LINES && isText && !isJson(utf8(bytes))

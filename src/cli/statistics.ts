@@ -4,7 +4,7 @@ import { Statistics, type StatisticsSummary } from "../capture/statistics/statis
 import { isoTime } from "../capture/times.js"
 import { reportCommand } from "./capture-report.js"
 import type { Command } from "./command.js"
-import { reportText } from "./report-text.js"
+import { reportText } from "./terminal-text.js"
 
 export const statistics: Command = reportCommand(
   {

@@ -3,6 +3,7 @@
  * `visible` or, as JSON, `printableJson`.
  */
 import { utf8 } from "../capture/printable.js"
+import type { ReportTable } from "../capture/reports/report.js"
 import { visible } from "../capture/visible.js"
 
 const ASCII = /^[ -~]*$/
@@ -82,8 +83,34 @@ function characterEnd(bytes: Uint8Array, end: number): number {
   return at
 }
 
-/** Quotes a word for a shell: in double quotes, which all shells have, unless it has what they replace. */
+/** Quotes a word for a shell: in double quotes, which all shells know, unless they would expand it. */
 export function quoted(text: string): string {
   if (/^[\w./:@-]+$/.test(text)) return text
   return /["$`\\!]/.test(text) ? `'${text.replaceAll("'", "'\\''")}'` : `"${text}"`
+}
+
+/** Maximum width of a cell: a peer may choose its text. */
+const CELL_MAX_COLUMNS = 60
+
+/** Formats a table as lines of text, with an empty one at the end. */
+export function reportText({ title, columns, rows, notes }: ReportTable): string[] {
+  const names = columns.map(({ name }) => name.toUpperCase())
+  const cells = [
+    names,
+    ...rows.map((row) => row.map((cell) => cutTo(visible(cell), CELL_MAX_COLUMNS))),
+  ]
+  const widths = names.map((_, i) => Math.max(...cells.map((row) => widthOf(row[i] ?? ""))))
+  const line = (row: readonly string[]) =>
+    columns.map(({ isText }, i) => padded(row[i] ?? "", widths[i] as number, isText)).join("  ")
+  return [
+    title,
+    ...(rows.length > 0 ? cells : []).map((row) => `  ${line(row)}`.trimEnd()),
+    ...notes.map((note) => `  ${visible(note)}`),
+    "",
+  ]
+}
+
+function padded(text: string, width: number, isText = false): string {
+  const space = " ".repeat(Math.max(0, width - widthOf(text)))
+  return isText ? text + space : space + text
 }

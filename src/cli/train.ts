@@ -6,11 +6,11 @@ import { trainDictionary } from "../codec/trainer.js"
 import { DICTIONARY_MAX_BYTES } from "../codec/wire.js"
 import { FILTER, filterOf } from "./capture-options.js"
 import { type Command, command } from "./command.js"
+import { shippedBytes, thinOut } from "./dictionary.js"
 import { InputError, UsageError } from "./errors.js"
 import { printBytes, printErrorLine, printResult } from "./output.js"
 import { OutputFile } from "./output-file.js"
 import { type SampleOptions, Samples } from "./samples.js"
-import { shippedBytes, thinOut } from "./training-data.js"
 
 export const train: Command = command({
   synopsis: "train -o FILE [options] SAMPLES…",
@@ -94,7 +94,7 @@ async function makeDictionary(
 
 const nameOfOutput = (output: string): string => (output === "-" ? "standard output" : output)
 
-/** Returns how many messages a connection has to send before the dictionary, which it sends first, pays. */
+/** Says after how many messages of a connection the dictionary has saved its own bytes. */
 function breakEven(dictionary: Uint8Array, savedPerMessage: number): string {
   const bytes = shippedBytes(dictionary)
   const sent = `each connection first sends the dictionary, ${bytes} bytes`
