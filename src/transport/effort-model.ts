@@ -93,7 +93,7 @@ export class EffortModel {
   #demand = Number.POSITIVE_INFINITY
   /** The speed of each connection's network, as in a window, and that of the slowest. */
   speeds: readonly number[] = []
-  speed = Number.POSITIVE_INFINITY
+  speed: number = Number.POSITIVE_INFINITY
 
   /** Returns the observations of an effort; undefined if there are none of this kind of payload. */
   estimateOf(index: number): Readonly<Estimate> | undefined {
