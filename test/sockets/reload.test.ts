@@ -40,7 +40,7 @@ const body = (name: string, scheme: string, ending: string) => `
   }
   for (let i = 0; i < ${LOADS}; i++) await use()
   const left = () => copies.filter((memories) => memories.some((memory) => memory.deref())).length
-  for (let i = 0; i < 100 && left() > 2; i++) await collect()
+  for (let i = 0; i < 2000 && left() > 2; i++) await collect()
   return { added, warnings, used: copies.filter(({ length }) => length > 0).length, left: left() }`
 
 interface Result {
