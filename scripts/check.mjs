@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process"
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { readArgs } from "./lib/args.mjs"
+import { COMMENT_MAX_COLUMNS, commentFaults } from "./lib/comments.mjs"
 import { declarationFaults } from "./lib/declarations.mjs"
 import { exportedFiles } from "./lib/entries.mjs"
 import { onPath } from "./lib/files.mjs"
@@ -23,6 +24,7 @@ let tarball
 /** The checks, each of which prints what it finds and returns whether it passed. */
 const checks = {
   biome: () => tryRun(tool("biome"), ["check", "--error-on-warnings", "."]),
+  comments: checkComments,
   "clang-format": () => tryRun("clang-format", ["--dry-run", "-Werror", ...formattedSources()]),
   types: () => tryRun(tool("tsc"), []),
   declarations: checkDeclarations,
@@ -36,7 +38,8 @@ const { only, format } = readArgs(
   `usage: npm run check -- [--only CHECK]
        npm run format
 
-Checks format, lint, types, TSDoc, the packed package (publint, Are The Types Wrong) and the codec's size.
+Checks format, lint, the width of comments, types, TSDoc, the packed package (publint, Are The Types Wrong)
+and the codec's size.
   --only CHECK   one of ${Object.keys(checks).join(", ")}
   --format       what npm run format does: rewrites files to the project's format, and makes Biome's
                  safe fixes`,
@@ -73,6 +76,13 @@ function packed() {
   )
   tarball = join(directory, filename)
   return tarball
+}
+
+/** Checks that no comment of src/ has lines that are too long. */
+function checkComments() {
+  const faults = commentFaults()
+  for (const fault of faults) console.log(`${fault}: longer than ${COMMENT_MAX_COLUMNS} columns`)
+  return faults.length === 0
 }
 
 /** Checks that all exports have TSDoc, and that all types they refer to are exported too. */

@@ -28,7 +28,7 @@ function runTurn(): void {
   }
 }
 
-/** Does at least `steps` steps of the work. If it ends before, returns the number of steps not used; otherwise 0. */
+/** Does at least `steps` steps of `work`. Returns the number left if it ended before, otherwise 0. */
 function take(work: Iterator<number>, steps: number): number {
   let left = steps
   while (left > 0) {

@@ -1,4 +1,4 @@
-/** Returns whether threads share memory. Some runtimes have none to share: Electron's pages, for example. */
+/** Returns whether threads can share `memory`. Some runtimes have none to share: Electron's pages, say. */
 export function isShared(memory: ArrayBufferLike): boolean {
   return typeof SharedArrayBuffer !== "undefined" && memory instanceof SharedArrayBuffer
 }

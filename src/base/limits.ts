@@ -7,7 +7,7 @@
 
 /** Maximum number of operations of a socket in a turn of the event loop. */
 export const OPERATIONS_MAX = 512
-/** Number of steps of long work that are done at once, and in each turn. A step takes a few microseconds. */
+/** Number of steps of long work done at once, and in each turn. A step takes a few microseconds. */
 export const AT_ONCE_STEPS = 256
 export const TURN_STEPS = 1024
 
@@ -39,9 +39,9 @@ export const LANDING_BODY_BYTES: number = 96 * 1024
 export const EXTRACTED_MIN_BYTES: number = 64 * 1024
 
 /**
- * Maximum number of received parts that wait for the program, of a connection and of a socket. Each takes
- * some 200 bytes of memory, however short it is. Beyond those of the socket, one message more of each
- * connection waits, in its frames.
+ * Maximum number of received parts that wait for the program, of a connection and of a socket. Each
+ * takes some 200 bytes of memory, however short it is. Beyond those of the socket, one message more
+ * of each connection waits, in its frames.
  */
 export const CONNECTION_PARTS_MAX = 65_536
 export const SOCKET_PARTS_MAX: number = 1 << 20
@@ -61,7 +61,7 @@ export const ALL_COPIED_BYTES: number = 256 * 1024
 // -- Both --------------------------------------------------------------------------
 
 /**
- * Maximum bytes that are encrypted or decrypted at once. Larger frames go in pieces, so that what is copied
- * into the module and out of it stays in a processor's second cache.
+ * Maximum bytes encrypted or decrypted at once. Larger frames go in pieces, so that the bytes copied
+ * into the module and out of it stay in a processor's second-level cache.
  */
 export const CIPHER_BYTES: number = 64 * 1024

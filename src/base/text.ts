@@ -1,6 +1,6 @@
 /**
- * The encoder and decoder of UTF-8. They are not among the globals of Jest's jsdom, but in Node. Whoever needs one
- * makes it at its first use, so that the package can be loaded everywhere.
+ * The encoder and decoder of UTF-8. Jest's jsdom lacks these globals, but Node's `util` has them.
+ * Create one at its first use, so that the package can be loaded everywhere.
  */
 const util = /* @__PURE__ */ globalThis.process?.getBuiltinModule?.("node:util")
 

@@ -7,7 +7,6 @@ import { KEEPS_BYTES, LargeSlabs, SLAB_BYTES, type Slab, Slabs, SPARE_MAX } from
 const own = new Slabs(allocate, SPARE_MAX, KEEPS_BYTES)
 const large = new LargeSlabs(allocate, 0, KEEPS_BYTES)
 
-/** The contents of a chunk. */
 export interface Content {
   readonly messages: number
   /** Bytes of the parts before and after encoding. */
@@ -19,7 +18,7 @@ export interface Content {
   readonly packing: Packing
 }
 
-/** A part that is sent from the caller's memory, which the program may change, detach or shrink meanwhile. */
+/** A part sent from the caller's memory, which the program may change, detach or shrink meanwhile. */
 export interface Reference {
   readonly part: Uint8Array
   /** Its length when the head of its frame was written. */
@@ -40,9 +39,11 @@ export class Chunk implements Content {
   readonly wireBytes: number
   readonly dictionary: Uint8Array | undefined
   readonly packing: Packing
-  /** The slab, undefined once the bytes are copied; their offset in it; the number of the chunk's owners. */
+  /** Undefined once the bytes are copied. */
   #slab: Slab | undefined
+  /** Offset of the bytes in the slab. */
   readonly #start: number
+  /** Number of owners. */
   #holds = 1
   #copy: Chunk | undefined
 
@@ -101,12 +102,10 @@ export class Chunk implements Content {
     return packing === this.packing || (packing === "arenas" && this.packing === "parts")
   }
 
-  /** The slab that holds the bytes; undefined if they have memory of their own. */
   get slab(): Slab | undefined {
     return this.#slab
   }
 
-  /** Whether the chunk has several owners. */
   get isShared(): boolean {
     return this.#holds > 1
   }

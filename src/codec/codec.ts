@@ -304,8 +304,8 @@ function checkMessage(message: unknown, fixed?: (array: Uint8Array) => Uint8Arra
 }
 
 /**
- * Returns the results of checking the items of a list, each of which is read once, because a getter may return
- * something else each time. A hole, which forEach would skip, counts as undefined.
+ * Returns the results of checking the items of a list. Reads each item once, because a getter may
+ * return something else each time. A hole, which forEach would skip, counts as undefined.
  */
 function checkAll<T>(list: readonly unknown[], check: (item: unknown, index: number) => T): T[] {
   const results: T[] = []

@@ -141,7 +141,7 @@ function writeInto(target: Uint8Array, pieces: Uint8Array[]): number {
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
   if (length > target.length) throw targetTooSmall(target, length)
   let at = length
-  // Last piece first: the caller's plaintext, which comes last, may lie where the others will be written.
+  // Last piece first: it is the caller's plaintext, which may lie where the others will be written.
   for (const piece of pieces.reverse()) {
     at -= piece.length
     target.set(piece, at)

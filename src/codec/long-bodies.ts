@@ -2,5 +2,5 @@
 
 /** Bodies longer than this are not copied into the module. They are never in an arena. */
 export const BYPASS_MIN_BYTES = 8192
-/** Number of consecutive frames that are searched for such bodies; searching more takes longer than it saves. */
+/** Number of consecutive frames searched for such bodies: more would take longer than they save. */
 export const BYPASS_FRAMES = 16

@@ -120,7 +120,7 @@ async function fetchInstance(url: URL): Promise<Instance> {
   }
 }
 
-/** Returns why a module could not be fetched. Node's error only says "fetch failed"; its cause has the reason. */
+/** Returns why a fetch failed. Node's error only says "fetch failed"; its cause has the reason. */
 function reason(error: unknown): string {
   const { message: whole, cause } = error as Error
   const message = whole.replace(/^wasm: /, "")

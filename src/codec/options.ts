@@ -178,7 +178,7 @@ export function checkLz4Options(
   return { ...settings, training: training && { ...training, isShared } }
 }
 
-/** Separates the options of training from whether one dictionary is for all connections, which codecs do not know. */
+/** Splits off "shared", which only endpoints have, from the options of training. */
 function splitTraining(given: Lz4Options["autoDictionary"]): {
   autoDictionary: CodecOptions["autoDictionary"]
   isShared: boolean

@@ -73,7 +73,7 @@ export class Slabs {
     return this.#spare.pop() ?? this.make(this.#bytes)
   }
 
-  /** Allocates a slab of `bytes`. Unless it is of the usual size, only slabs of large messages reuse it. */
+  /** Allocates a slab of `bytes`. Unless it has the usual size, only LargeSlabs reuses it. */
   make(bytes: number): Slab {
     return { bytes: this.#allocate(bytes), used: 0, live: 0, liveBytes: 0, slabs: this }
   }
