@@ -1,0 +1,111 @@
+/* From the wire to plain ZMTP. */
+#include "bytes.h"
+#include "transcoder.h"
+
+zl_transcoder *zl_receiving_open(uint32_t budget_low, uint32_t budget_high, uint32_t revision,
+                                 uint32_t greeted) {
+  zl_transcoder *t = zl_transcoder_open(RECEIVING, greeted);
+  if (t) {
+    t->receiver.budget = zl_join_u64(budget_low, budget_high);
+    t->receiver.part_limit = UINT64_MAX;
+    t->parts_max = UINT32_MAX;
+    t->receiver.revision = revision;
+  }
+  return t;
+}
+
+void zl_receiving_limit(zl_transcoder *t, uint32_t low, uint32_t high, uint32_t parts) {
+  t->receiver.part_limit = zl_join_u64(low, high);
+  t->parts_max = parts;
+}
+
+static int32_t decode_blocks(const zl_receiver *receiver, const uint8_t *wire, zl_part *part,
+                             uint8_t *target) {
+  const uint8_t *at = wire + ZL_HEAD_BYTES;
+  for (;;) {
+    int32_t more = zl_receive_block(part, at);
+    if (more <= 0) return more;
+    if (part->kind == ZL_LZ4M) at += 4;
+    int32_t status =
+        zl_block_decode(receiver->dictionary, at, part->block_bytes, target, part->block_plain);
+    if (status < 0) return status;
+    at += part->block_bytes;
+    target += part->block_plain;
+  }
+}
+
+/* An arena holds plain ZMTP: frames without envelopes. */
+static int32_t receive_arena(zl_transcoder *t, span *s, const zmtp_frame *frame) {
+  const uint8_t *wire = s->in + frame->head_bytes;
+  if (input_left(s) - frame->head_bytes < frame->body_bytes)
+    return needs_input(s, frame->head_bytes + frame->body_bytes);
+  if (room_left(s) < ZL_ARENA_MAX) return needs_room(s, ZL_ARENA_MAX);
+  zl_arena arena;
+  int32_t status = zl_arena_read(&t->receiver, wire, (uint32_t)frame->body_bytes, s->out, &arena);
+  if (status < 0) return status;
+  s->in += frame->head_bytes + frame->body_bytes;
+  s->out += arena.bytes;
+  count_arena(t, &arena, frame->body_bytes);
+  return STEP_DONE;
+}
+
+static int32_t try_part(zl_transcoder *t, span *s, const zmtp_frame *frame, uint32_t place) {
+  const uint8_t *wire = s->in + frame->head_bytes;
+  const uint64_t have = input_left(s) - frame->head_bytes;
+  const uint64_t body = frame->body_bytes;
+  const uint64_t whole = frame->head_bytes + body;
+  const uint8_t more = frame->flags & ZMTP_MORE;
+
+  if (t->part_index >= t->parts_max) return ZL_E_PARTS;
+  zl_part *part = zl_part_slot();
+  int32_t kind = zl_envelope_fits(&t->receiver, body, place, part);
+  if (kind < 0) return kind;
+  /* A plain part is recognised by its sentinel alone. */
+  if (have < ZL_SENTINEL_BYTES && body >= ZL_SENTINEL_BYTES)
+    return needs_input(s, frame->head_bytes + ZL_SENTINEL_BYTES);
+  if (have < ZL_HEAD_BYTES && body >= ZL_HEAD_BYTES && zl_envelope_sized(wire))
+    return needs_input(s, frame->head_bytes + ZL_HEAD_BYTES);
+
+  kind = zl_envelope_read(&t->receiver, wire, body, place, part);
+  if (kind < 0) return kind;
+
+  if (kind == ZL_PLAIN) {
+    if (room_left(s) < ZMTP_LONG_HEAD) return needs_room(s, ZMTP_LONG_HEAD);
+    s->in += frame->head_bytes + ZL_SENTINEL_BYTES;
+    s->out += zmtp_frame_write(s->out, more, part->plain_bytes);
+    count_part(t, place, part->plain_bytes, body);
+    return pass_body(t, part->plain_bytes);
+  }
+
+  if (kind == ZL_LZ4A) return receive_arena(t, s, frame);
+
+  if (kind == ZL_LZ4D) {
+    if (have < body) return needs_input(s, whole);
+    int32_t status = zl_receive_dictionary(&t->receiver, wire + ZL_SENTINEL_BYTES,
+                                           (uint32_t)body - ZL_SENTINEL_BYTES);
+    if (status < 0) return status;
+    s->in += whole;
+    t->traffic.wire_bytes += body;
+    return STEP_DONE;
+  }
+
+  const uint64_t plain = part->plain_bytes;
+  if (plain > ZL_PART_MAX) return leave_large(t, s, frame, place);
+  if (have < body) return needs_input(s, whole);
+  if (room_left(s) < ZMTP_LONG_HEAD + plain) return needs_room(s, ZMTP_LONG_HEAD + plain);
+  uint32_t head = zmtp_frame_write(s->out, more, plain);
+  int32_t status = decode_blocks(&t->receiver, wire, part, s->out + head);
+  if (status < 0) return status;
+  s->in += whole;
+  s->out += head + plain;
+  count_part(t, place, plain, body);
+  return STEP_DONE;
+}
+
+int32_t zl_receive_part(zl_transcoder *t, span *s, const zmtp_frame *frame, uint32_t place) {
+  const uint64_t budget_left = t->receiver.budget_left;
+  const int32_t status = try_part(t, s, frame, place);
+  /* The head will be read again: here, or by the caller if the part is large. */
+  if (status != STEP_DONE) t->receiver.budget_left = budget_left;
+  return status;
+}
