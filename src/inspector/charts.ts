@@ -1,6 +1,6 @@
 /** Charts of bars or lines over even steps, with axes, a legend, and values under the pointer. */
 import { html, svg } from "./dom.js"
-import { roundUp } from "./rounding.js"
+import { roundUp } from "./format.js"
 
 const MARGIN = { left: 62, right: 8, top: 8, bottom: 18 }
 

@@ -1,6 +1,7 @@
 /** Follows a recording in progress, as long as it grows. */
 import { GrowingFile } from "./growing-file.js"
 import type { Followed } from "./protocol.js"
+import { sleep } from "./steps.js"
 
 /** Milliseconds between checks for more bytes. */
 const POLL_MS = 100
@@ -92,6 +93,3 @@ async function bytesOf(piece: Blob): Promise<Uint8Array> {
     throw error
   }
 }
-
-const sleep = (milliseconds: number): Promise<void> =>
-  new Promise((resolve) => setTimeout(resolve, milliseconds))

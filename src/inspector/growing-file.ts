@@ -1,5 +1,5 @@
 /** The bytes received so far of a recording in progress. */
-import type { CaptureFile, Range } from "./capture-file.js"
+import type { CaptureFile, Range } from "./reading.js"
 
 /** Bytes that are kept in one Blob, which the browser may move to its disk. */
 const BLOCK_BYTES = 1 << 20

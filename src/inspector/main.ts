@@ -3,13 +3,17 @@ import workerSource from "inspector-worker"
 import { filterHelp } from "../capture/filter/filter.js"
 import { refusedText, unreadText } from "../capture/summary.js"
 import { DICTIONARY_MAX_BYTES } from "../codec/wire.js"
-import { canFollow, chooseGrowing } from "./choose-growing.js"
+import {
+  canFollow,
+  chooseGrowing,
+  embeddedFiles,
+  listenForDrops,
+  servedRecording,
+} from "./captures.js"
 import { Client } from "./client.js"
 import { ConnectionList } from "./connections.js"
 import { DetailPane, type Look } from "./details.js"
 import { byId, setText, setTitle } from "./dom.js"
-import { listenForDrops } from "./drop.js"
-import { embeddedFiles, servedRecording } from "./embedded.js"
 import { bytes, count, duration, plural, ratio } from "./format.js"
 import { Overview } from "./overview.js"
 import { listenForPastes } from "./paste.js"

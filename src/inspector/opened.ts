@@ -6,11 +6,11 @@ import { MESSAGE_MAX_BYTES } from "../capture/message-limit.js"
 import { firstParts } from "../capture/parts.js"
 import { contentOf } from "../capture/streams/messages.js"
 import { concat } from "../codec/arrays.js"
-import type { CaptureFile, Range } from "./capture-file.js"
 import type { CaptureIndex } from "./capture-index.js"
 import { indentJson } from "./json.js"
 import type { Bytes, Details, PartDetails, Row } from "./protocol.js"
 import { MAX_JSON_BYTES, readsAs } from "./readable.js"
+import type { CaptureFile, Range } from "./reading.js"
 
 /** Maximum number of parts that the detail pane lists. */
 const MAX_PARTS = 200
@@ -49,17 +49,13 @@ export class Opened {
       error: undefined,
     }
     switch (details.row.kind) {
-      case "command": {
-        const [name, detail, body] = index.record(row)
-        details.command = { name: decode(name), detail: decode(detail) }
-        return new Opened(details, body?.length ? [partOf({ plain: body })] : [])
-      }
+      case "command":
       case "connection":
       case "handshake":
       case "close": {
-        const [name, detail] = index.record(row)
+        const [name, detail, body] = index.record(row)
         details.command = { name: decode(name), detail: decode(detail) }
-        return new Opened(details, [])
+        return new Opened(details, body?.length ? [partOf({ plain: body })] : [])
       }
       case "error": {
         const [code, message] = index.record(row)

@@ -1,9 +1,8 @@
 /** The charts of a capture: throughput and ratio over time, and sizes. */
 import { type Chart, ChartFigure } from "./charts.js"
 import { byId } from "./dom.js"
-import { bytes, count, digits, duration } from "./format.js"
+import { bytes, count, digits, duration, roundUp } from "./format.js"
 import type { Charts } from "./protocol.js"
-import { roundUp } from "./rounding.js"
 
 const TICKS = 4
 

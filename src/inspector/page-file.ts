@@ -2,7 +2,7 @@
  * Files that were chosen in the page. The worker reads them through the page: if the page was opened from disk,
  * workers in WebKit cannot read any Blob.
  */
-import type { CaptureFile, Range } from "./capture-file.js"
+import type { CaptureFile, Range } from "./reading.js"
 
 /** What the worker is given of a file: it writes ranges to the port, and reads answers in their order. */
 export interface SharedFile {

@@ -3,8 +3,20 @@
 import type { CaptureEvent } from "../capture/events.js"
 import { CaptureReader } from "../capture/index.js"
 import { MESSAGE_MAX_BYTES } from "../capture/message-limit.js"
-import type { CaptureFile } from "./capture-file.js"
 import { Column } from "./columns.js"
+
+export type Range = readonly [from: number, to: number]
+
+/** A file of a capture, of which bytes can be read again. */
+export interface CaptureFile {
+  readonly name: string
+  /** Number of bytes; 0 until it is open. */
+  readonly size: number
+  /** Resolves once it can be read. */
+  open(): Promise<void>
+  /** Resolves with the bytes of ranges, joined; without those that are after the end. */
+  read(ranges: readonly Range[]): Promise<Uint8Array>
+}
 
 /** Bytes to read and decode at once: LZ4 expands them up to 255 times. */
 const STEP_BYTES = 256 << 10

@@ -13,7 +13,6 @@ export class Reporting {
   readonly #statistics = new Statistics()
   readonly #exchanges = new Exchanges()
   readonly #isFiltered: boolean
-  #row = 0
 
   /**
    * @param matches whether a row matches the filter.
@@ -28,7 +27,7 @@ export class Reporting {
     for (const event of events) {
       const row = this.#rowEvents.take(event)
       // In place of an event that has no row there may be an error that says so.
-      const matches = row !== undefined && this.#matches(this.#row++) && row === event
+      const matches = row === event && this.#matches(this.#rowEvents.rows - 1)
       this.#statistics.add(event, matches)
       this.#exchanges.add(event, matches)
     }

@@ -9,7 +9,8 @@ export const MAX_ROWS = 8_000_000
 
 export class RowEvents {
   readonly #maxRows: number
-  #rows = 0
+  /** Number of rows so far. */
+  rows = 0
 
   constructor(maxRows: number = MAX_ROWS) {
     this.#maxRows = maxRows
@@ -25,13 +26,13 @@ export class RowEvents {
         return undefined
       return this.#taken(ofFile(tooManyConnections(event.time)))
     }
-    if (!hasRow(event) || this.#rows > this.#maxRows) return undefined
-    const isTooMany = this.#rows === this.#maxRows
+    if (!hasRow(event) || this.rows > this.#maxRows) return undefined
+    const isTooMany = this.rows === this.#maxRows
     return this.#taken(isTooMany ? ofFile(tooManyRows(event, this.#maxRows)) : event)
   }
 
   #taken(event: CaptureEvent): CaptureEvent {
-    this.#rows++
+    this.rows++
     return event
   }
 }

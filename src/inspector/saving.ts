@@ -13,7 +13,6 @@ export class Saving {
   readonly #form: Saved
   readonly #rowEvents = new RowEvents()
   readonly #pieces: BlobPart[] = []
-  #row = 0
 
   /** @param wanted whether a row is to be saved. */
   constructor(form: Saved, wanted: (row: number) => boolean) {
@@ -24,7 +23,7 @@ export class Saving {
   add(events: readonly CaptureEvent[]): void {
     for (const event of events) {
       const row = this.#rowEvents.take(event)
-      if (row && this.#wanted(this.#row++)) this.#save(row)
+      if (row && this.#wanted(this.#rowEvents.rows - 1)) this.#save(row)
     }
     // Moves what was saved out of this memory.
     if (this.#pieces.length > 0) this.#pieces.splice(0, this.#pieces.length, new Blob(this.#pieces))

@@ -1,8 +1,8 @@
 /** Series for the charts of a view's rows. */
 import type { CaptureIndex } from "./capture-index.js"
+import { roundUp } from "./format.js"
 import type { Charts } from "./protocol.js"
-import { roundUp } from "./rounding.js"
-import type { Stepped } from "./stepped.js"
+import type { Stepped } from "./steps.js"
 import type { View } from "./view.js"
 
 const MAX_BINS = 200

@@ -1,7 +1,7 @@
 /** The rows of a view in the order of a column. */
 import type { CaptureIndex } from "./capture-index.js"
 import type { Sorting } from "./protocol.js"
-import type { Stepped } from "./stepped.js"
+import type { Stepped } from "./steps.js"
 import type { View } from "./view.js"
 
 /** Rows between steps. */

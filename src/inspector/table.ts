@@ -309,9 +309,8 @@ function fillLine(line: HTMLElement, place: number, row: Row | undefined, select
   line.setAttribute("aria-selected", String(selected))
   const texts = row ? cells(row) : []
   for (const [i, cell] of [...line.children].entries()) {
-    const text = texts[i] ?? ""
     if (i < CELLS.length - 1) {
-      setText(cell, text)
+      setText(cell, texts[i] ?? "")
     } else {
       cell.replaceChildren()
       for (const child of previewOf(row)) append(cell, child)

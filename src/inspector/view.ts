@@ -4,9 +4,8 @@ import { type Filter, parseFilter } from "../capture/filter/filter.js"
 import { type FilterKind, type FilterRow, filterRow } from "../capture/filter/row.js"
 import type { CaptureIndex } from "./capture-index.js"
 import { Column } from "./columns.js"
+import { STEP_MILLISECONDS } from "./steps.js"
 
-/** Milliseconds of one step. */
-export const STEP_MILLISECONDS = 50
 /** Number of rows after which the clock is read, unless texts are searched. */
 const CLOCK_ROWS = 64
 
@@ -84,7 +83,7 @@ export class View {
   }
 
   /** Tests the next row by what the index has of it. */
-  stepCut(): void {
+  testCut(): void {
     this.#add(this.#wanted?.(new IndexedRow(this.#index, this.#seen)) ?? true)
   }
 

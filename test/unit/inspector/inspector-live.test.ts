@@ -107,18 +107,19 @@ test("rows are sorted again as others come, and a row is found where it is", asy
   loading.filter("kind=message")
   const { view: unsorted } = await until(({ view }) => view.rows === 2)
   loading.sort({ column: "content", descending: false })
-  const contents = (view: number) => loading.rows(view, 0, 10).map(({ preview }) => preview.join())
+  const contents = (view: number) =>
+    loading.shown.rows(view, 0, 10).map(({ preview }) => preview.join())
   const { view } = await until(({ view }) => view.number > unsorted.number + 1)
   expect(contents(view.number)).toEqual(["b", "d"])
-  expect(loading.place(view.number, FIRST + 1)).toBe(1)
+  expect(loading.shown.place(view.number, FIRST + 1)).toBe(1)
   file.append(whole.subarray(places[2]))
   // Those that have come follow until they are sorted.
   await until(({ view }) => view.rows === 5)
   const { view: again } = await until(({ view: { order } }) => order > view.order)
   expect(again.number).toBe(view.number)
   expect(contents(view.number)).toEqual(["a", "b", "c", "d", "e"])
-  expect(loading.place(view.number, FIRST + 1)).toBe(3)
-  expect(loading.place(view.number, 1)).toBeUndefined()
+  expect(loading.shown.place(view.number, FIRST + 1)).toBe(3)
+  expect(loading.shown.place(view.number, 1)).toBeUndefined()
   loading.close()
 })
 

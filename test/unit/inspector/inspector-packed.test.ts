@@ -19,7 +19,7 @@ test("have rows, details of some parts, and content that is searched and saved",
   await loading.run()
   loading.filter("parts>100")
   const { view } = await until(({ view }) => !view.filtering && view.rows === 3)
-  const rows = loading.rows(view.number, 0, 3)
+  const rows = loading.shown.rows(view.number, 0, 3)
   expect(rows.map(({ parts }) => parts)).toEqual([PACKED_PARTS, PACKED_PARTS / 2, PACKED_PARTS / 2])
   expect(rows[0]).toMatchObject({ forms: ["LZ4A"], plainBytes: NOISE.length, cut: true })
   const details = await loading.details(view.number, 2)
