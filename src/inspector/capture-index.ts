@@ -7,7 +7,6 @@ import type {
   CaptureEvent,
   CaptureMessage,
   CapturePart,
-  Handshake,
   PartKind,
   Side,
   Time,
@@ -16,15 +15,9 @@ import { firstParts, isShipment, partCount, variousParts } from "../capture/part
 import { detailOf, formOf, senderOf } from "../capture/rows.js"
 import { sealedBytes } from "../capture/sealed-bytes.js"
 import { contentOf } from "../capture/streams/messages.js"
-import { connectionSummary, sideSummary } from "../capture/summary.js"
 import { Column, MAX_PIECES, Records } from "./columns.js"
-import {
-  MAX_CONNECTIONS,
-  type Row,
-  type RowKind,
-  type ShownConnection,
-  type ShownSide,
-} from "./protocol.js"
+import { KnownConnections } from "./known-connections.js"
+import type { Row, RowKind } from "./protocol.js"
 import { readable } from "./readable.js"
 import { RowEvents } from "./row-events.js"
 
@@ -55,24 +48,7 @@ const GIVEN = 1 << 7
 const ENCRYPTED = 1 << 7
 const MISSING = 1 << 6
 
-/**
- * Maximum number of fields of a handshake that are shown, and bytes of each value: a peer may send a
- * megabyte, and each connection has two handshakes.
- */
-const WORDS_MAX = 20
-const VALUE_MAX_BYTES = 100
-
 const UTF8 = new TextDecoder()
-
-interface Entry {
-  connection: CaptureConnection
-  errors: number
-  /**
-   * The dictionaries of each side, each with the first row that it applies to; the last one is the
-   * newest.
-   */
-  dictionaries: Record<Side, { row: number; bytes: Uint8Array | undefined }[]>
-}
 
 export class CaptureIndex {
   readonly #kind = new Column(Uint8Array)
@@ -91,7 +67,7 @@ export class CaptureIndex {
   readonly #rangesEnd = new Column(Uint32Array)
   readonly #ranges = new Column(Float64Array)
   readonly #records = new Records()
-  readonly #entries = new Map<number, Entry>()
+  readonly connections = new KnownConnections()
   readonly #encoder = new TextEncoder()
   readonly #rowEvents: RowEvents
   origin: Time
@@ -108,14 +84,13 @@ export class CaptureIndex {
     return this.#kind.length
   }
 
-  get connectionCount(): number {
-    return this.#entries.size
-  }
-
   /** Adds an event. Returns the event of the row that was added, if there is one. */
   add(event: CaptureEvent): CaptureEvent | undefined {
     const { connection } = event
-    if (connection && connection.id <= KEPT_CONNECTIONS_MAX) this.#note(connection, event)
+    if (connection && connection.id <= KEPT_CONNECTIONS_MAX) {
+      if (event.type === "connection") this.connections.add(connection)
+      else if (event.type === "message") this.#count(event.message)
+    }
     const row = this.#rowEvents.take(event)
     if (row?.type === "message") this.#addMessage(row.connection, row.message)
     else if (row) this.#addSaid(row)
@@ -123,21 +98,11 @@ export class CaptureIndex {
     return row
   }
 
-  #note(connection: CaptureConnection, event: CaptureEvent): void {
-    if (event.type === "connection")
-      this.#entries.set(connection.id, {
-        connection,
-        errors: 0,
-        dictionaries: { client: [], server: [] },
-      })
-    else if (event.type === "message") this.#count(event.message)
-  }
-
   row(index: number): Row {
     const kind = this.kind(index)
     const time = this.time(index)
     const pieces = this.record(index)
-    const said = kind !== "message" && kind !== "dictionary"
+    const said = !isContent(kind)
     return {
       number: index + 1,
       kind,
@@ -227,7 +192,7 @@ export class CaptureIndex {
   /** Returns the forms of a message, "error", or what else a row is. */
   form(index: number): string {
     const kind = this.kind(index)
-    if (kind === "message" || kind === "dictionary") return this.forms(index).join(" ")
+    if (isContent(kind)) return this.forms(index).join(" ")
     return kind === "error" ? kind : UTF8.decode(this.record(index)[0])
   }
 
@@ -248,8 +213,7 @@ export class CaptureIndex {
 
   /** Returns which piece of a row's record is the first of its content. */
   #contentPiece(index: number): number {
-    const kind = this.kind(index)
-    return kind === "message" || kind === "dictionary" ? 0 : 1
+    return isContent(this.kind(index)) ? 0 : 1
   }
 
   /** Returns whether only the beginning of a message's or dictionary's content is kept. */
@@ -260,17 +224,11 @@ export class CaptureIndex {
   /** Returns the text that filters search, unless it is cut. */
   text(index: number): string {
     const texts = this.record(index).map((piece) => UTF8.decode(piece))
-    switch (this.kind(index)) {
-      case "message":
-      case "dictionary":
-        return texts.join("\n")
-      case "close": {
-        const { client, server } = this.connection(this.connectionId(index))!
-        return `${client} → ${server} ${texts[0]} ${texts[1]}`
-      }
-      default:
-        return `${texts[0]}${this.kind(index) === "error" ? ":" : ""} ${texts[1]}`
-    }
+    const kind = this.kind(index)
+    if (isContent(kind)) return texts.join("\n")
+    if (kind !== "close") return `${texts[0]}${kind === "error" ? ":" : ""} ${texts[1]}`
+    const { client, server } = this.connections.get(this.connectionId(index))!
+    return `${client} → ${server} ${texts[0]} ${texts[1]}`
   }
 
   arena(index: number): { index: number; messages: number } | undefined {
@@ -291,37 +249,16 @@ export class CaptureIndex {
     return ranges
   }
 
-  connection(id: number): CaptureConnection | undefined {
-    return this.#entries.get(id)?.connection
-  }
-
   /** Returns the dictionary that was in use when a message was sent. */
   dictionary(index: number): Uint8Array | undefined {
     const from = this.from(index)
-    const entry = this.#entries.get(this.connectionId(index))
-    if (!from || !entry) return undefined
-    return entry.dictionaries[from].filter(({ row }) => row <= index).at(-1)?.bytes
-  }
-
-  /** Returns the first connections. A list of all could be endless in a capture of a port scan. */
-  summaries(): ShownConnection[] {
-    const summaries: ShownConnection[] = []
-    for (const entry of this.#entries.values()) {
-      if (summaries.length === MAX_CONNECTIONS) break
-      summaries.push(summary(entry))
-    }
-    return summaries
-  }
-
-  summary(id: number): ShownConnection | undefined {
-    const entry = this.#entries.get(id)
-    return entry && summary(entry)
+    return from && this.connections.dictionary(this.connectionId(index), from, index)
   }
 
   #addMessage(connection: CaptureConnection, message: CaptureMessage): void {
     const { from } = message
     const shipment = isShipment(message)
-    this.#noteDictionary(connection, from)
+    this.connections.noteDictionary(connection, from, this.rows)
     let forms = 0
     let failed = false
     let given = false
@@ -392,8 +329,7 @@ export class CaptureIndex {
     given = false,
   ): void {
     if (time !== undefined) this.origin ??= time
-    const isContent = kind === "message" || kind === "dictionary"
-    const cut = isContent && (lengthOf(pieces) > limit || pieces.length > MAX_PIECES)
+    const cut = isContent(kind) && (lengthOf(pieces) > limit || pieces.length > MAX_PIECES)
     this.#kind.push(
       KINDS.indexOf(kind) |
         (SIDES.indexOf(from) << SIDE_SHIFT) |
@@ -408,7 +344,7 @@ export class CaptureIndex {
     this.#rangesEnd.push(this.#ranges.length)
     if (!failed) return
     this.errors++
-    if (connection) this.#entry(connection).errors++
+    if (connection) this.connections.countError(connection)
   }
 
   #addSizes(
@@ -424,46 +360,12 @@ export class CaptureIndex {
     this.#wireBytes.push(wireBytes)
     this.#arena.push(arena ? arena.index | ((arena.messages - 1) << 8) | (1 << 16) : 0)
   }
-
-  #noteDictionary(connection: CaptureConnection, from: Side): void {
-    const bytes = connection.dictionaries[from]
-    const known = this.#entry(connection).dictionaries[from]
-    if (known.at(-1)?.bytes !== bytes) known.push({ row: this.rows, bytes })
-  }
-
-  #entry(connection: CaptureConnection): Entry {
-    return this.#entries.get(connection.id)!
-  }
 }
 
 const NONE = new Uint8Array()
 
+/** Returns whether rows of a kind have parts; others have a form and a text. */
+const isContent = (kind: RowKind): boolean => kind === "message" || kind === "dictionary"
+
 const lengthOf = (pieces: readonly Uint8Array[]): number =>
   pieces.reduce((sum, { length }) => sum + length, 0)
-
-function summary({ connection, errors }: Entry): ShownConnection {
-  const sides = { client: side(connection, "client"), server: side(connection, "server") }
-  return { ...connectionSummary(connection, errors), sides }
-}
-
-function side(connection: CaptureConnection, from: Side): ShownSide {
-  const handshake = connection.handshakes[from]
-  return { ...sideSummary(connection, from), handshake: handshake && wordsOf(handshake) }
-}
-
-function wordsOf({ version, mechanism, asServer, identity, properties }: Handshake): string {
-  const words = [`ZMTP ${version}`, mechanism + (asServer ? " as server" : "")]
-  if (identity?.length) words.push(`identity ${beginning(identity)}`)
-  for (const [name, value] of properties) {
-    if (words.length === WORDS_MAX) {
-      words.push("…")
-      break
-    }
-    words.push(`${name}: ${beginning(value)}`)
-  }
-  return words.join(", ")
-}
-
-function beginning(bytes: Uint8Array): string {
-  return readable(bytes.subarray(0, VALUE_MAX_BYTES)) + (bytes.length > VALUE_MAX_BYTES ? "…" : "")
-}

@@ -61,7 +61,8 @@ export class Loading {
   /** Reads the files to their end, unless it is cancelled, and shows the rows. Does not throw. */
   run(): Promise<void> {
     this.#wake()
-    this.#working ??= this.#work()
+    // Not at once: work that finds nothing to do would end before it is noted here.
+    this.#working ??= turn().then(() => this.#work())
     return this.#working
   }
 
@@ -251,8 +252,8 @@ export class Loading {
       unread: this.#first?.unread ?? new Map(),
       refused: this.#first?.refused ?? new Map(),
       origin: this.#index.origin,
-      connections: this.#index.summaries(),
-      connectionCount: this.#index.connectionCount,
+      connections: this.#index.connections.summaries(),
+      connectionCount: this.#index.connections.count,
       view: this.shown.state,
       charts: this.shown.takeCharts(),
     })

@@ -37,11 +37,11 @@ export class Opened {
     files: readonly CaptureFile[],
     row: number,
   ): Promise<Opened> {
-    const connection = index.connection(index.connectionId(row))
+    const connection = index.connections.get(index.connectionId(row))
     const ranges = index.ranges(row)
     const details: Details = {
       row: index.row(row),
-      connection: connection && index.summary(connection.id),
+      connection: connection && index.connections.summary(connection.id),
       offset: ranges[0],
       arena: index.arena(row),
       parts: [],

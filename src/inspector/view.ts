@@ -108,11 +108,11 @@ class IndexedRow implements FilterRow {
   }
 
   get client(): string {
-    return this.#index.connection(this.connection)?.client ?? ""
+    return this.#index.connections.get(this.connection)?.client ?? ""
   }
 
   get server(): string {
-    return this.#index.connection(this.connection)?.server ?? ""
+    return this.#index.connections.get(this.connection)?.server ?? ""
   }
 
   get from(): FilterRow["from"] {

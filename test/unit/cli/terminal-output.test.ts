@@ -228,10 +228,10 @@ describe("limits of a line and a summary", () => {
     const index = new CaptureIndex()
     for (const connection of connections)
       index.add({ type: "connection", connection, time: undefined })
-    const [first] = index.summaries()
+    const [first] = index.connections.summaries()
     expect(first!.sides.client.socketType).toBe("\x01".repeat(100))
     expect(first!.sides.client.handshake).toMatch(/^ZMTP 3\.1, NULL, identity 01 01 .*, …$/)
-    expect(JSON.stringify(index.summaries()).length).toBeLessThan(100 * 30_000)
+    expect(JSON.stringify(index.connections.summaries()).length).toBeLessThan(100 * 30_000)
   })
 
   test.each([
@@ -276,7 +276,7 @@ test("every event of a damaged capture can be shown, as a line and on the page",
       const summary = tally.summary(reader.tcpConnections)
       for (const line of [...summaryText(summary), ...jsonSummary(summary)]) expectHarmless(line)
       for (let row = 0; row < index.rows; row++) index.row(row)
-      expect(index.summaries().length).toBe(summary.connections.length)
+      expect(index.connections.summaries().length).toBe(summary.connections.length)
     }),
     { numRuns: 300 },
   )

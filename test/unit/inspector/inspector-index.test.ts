@@ -446,7 +446,7 @@ test("a connection shows the revision that each side announced", () => {
   const said = { version: "3.1", mechanism: "NULL", asServer: false, socketType: "PUSH" }
   const properties = new Map([["X-Lz4-Revision", ascii("2")]])
   of.handshakes.client = { ...said, identity: ascii(""), properties }
-  const { sides } = indexOf(message(of, [part("x")])).summary(1) ?? {}
+  const { sides } = indexOf(message(of, [part("x")])).connections.summary(1) ?? {}
   expect(sides?.client.handshake).toBe("ZMTP 3.1, NULL, X-Lz4-Revision: 2")
   expect(sides?.server.handshake).toBeUndefined()
 })
@@ -459,7 +459,7 @@ test("of more than 100,000 connections the first are kept, and an error reports 
     if (id > 99_999) index.add(message(each, [part("hello")]))
     index.add({ type: "close", connection: each, time: START })
   }
-  expect(index.connectionCount).toBe(100_000)
+  expect(index.connections.count).toBe(100_000)
   expect([index.rows, index.messages, index.errors]).toEqual([200_002, 1, 1])
   expect(index.row(200_001).preview[0]).toMatch(/^there are more than 100000 connections/)
 })
@@ -484,7 +484,7 @@ test("of messages that are encrypted, the bytes on the wire are shown, sorted, f
   expect(view.length).toBe(20)
   const row = index.row(view.at(0))
   expect(row).toMatchObject({ kind: "command", isEncrypted: true, forms: ["MESSAGE"] })
-  const { encrypted } = index.connection(1)!
+  const { encrypted } = index.connections.get(1)!
   const charts = whole(chartsOf(index, view))
   const sum = (numbers: number[]) => numbers.reduce((all, number) => all + number, 0)
   expect(sum(charts.wire)).toBe(encrypted!.client.bytes)

@@ -34,6 +34,17 @@ test("rows are saved when all are found, and dictionaries are no bodies", async 
   expect(await (await loading.save("bodies")).text()).toBe(`x${long}bare`)
 })
 
+test("a filter follows one that is invalid, and one that changes nothing", async () => {
+  const { loading, until } = open()
+  await loading.run()
+  loading.filter("size>")
+  await until(({ view }) => view.mistake !== undefined)
+  loading.sort(undefined)
+  loading.filter("bare kind=none")
+  const { view } = await until(({ view }) => !view.filtering && view.rows === 1)
+  expect(view.mistake).toBeUndefined()
+})
+
 test("a message is decoded as its sender speaks", async () => {
   const { loading, until } = open()
   await loading.run()
