@@ -82,24 +82,20 @@ export class ChartFigure {
     })
     for (const value of scale.marks)
       drawing.append(
-        svg("line", {
-          class: value === 0 ? "axis" : "grid",
-          x1: left,
-          x2: this.#width - right,
-          y1: scale.y(value),
-          y2: scale.y(value),
-        }),
+        line(
+          value === 0 ? "axis" : "grid",
+          [left, scale.y(value)],
+          [this.#width - right, scale.y(value)],
+        ),
         svg("text", { x: left - 6, y: scale.y(value) + 3.5, class: "mark" }, chart.value(value)),
       )
     for (const { at, text } of chart.ticks)
       drawing.append(
-        svg("line", {
-          class: "axis",
-          x1: scale.x(at),
-          x2: scale.x(at),
-          y1: this.#height - bottom,
-          y2: this.#height - bottom + 3,
-        }),
+        line(
+          "axis",
+          [scale.x(at), this.#height - bottom],
+          [scale.x(at), this.#height - bottom + 3],
+        ),
         svg(
           "text",
           {
@@ -197,6 +193,11 @@ interface Scale {
   x(step: number): number
   y(value: number): number
 }
+
+type Point = readonly [x: number, y: number]
+
+const line = (name: string, [x1, y1]: Point, [x2, y2]: Point): SVGElement =>
+  svg("line", { class: name, x1, x2, y1, y2 })
 
 const stepsOf = ({ series }: Pick<Chart, "series">): number =>
   Math.max(0, ...series.map(({ values }) => values.length))

@@ -1,5 +1,5 @@
 /** The charts of a capture: throughput and ratio over time, and sizes. */
-import { type Chart, ChartFigure } from "./charts.js"
+import { type Chart, ChartFigure, type Series } from "./charts.js"
 import { byId } from "./dom.js"
 import { bytes, count, digits, duration, roundUp } from "./format.js"
 import type { Charts } from "./protocol.js"
@@ -24,19 +24,19 @@ function throughput(charts: Charts): Chart {
   return {
     ...overTime(charts),
     kind: "area",
-    series: [
-      // Nothing is known of it if all is encrypted.
-      ...(hasPlain(charts)
-        ? [{ name: "plain", colour: "plain" as const, values: perSecond(charts.plain) }]
-        : []),
-      { name: "wire", colour: "wire", values: perSecond(charts.wire) },
-    ],
+    series: both(charts, perSecond(charts.plain), perSecond(charts.wire)),
     value: (value) => `${bytes(Math.round(value))}/s`,
     unit: 1024,
   }
 }
 
-const hasPlain = ({ plainSizes }: Charts): boolean => plainSizes.length > 0
+/** Returns both series; only the one on the wire if nothing else is known, as all is encrypted. */
+function both({ plainSizes }: Charts, plain: number[], wire: number[]): Series[] {
+  const onWire: Series = { name: "wire", colour: "wire", values: wire }
+  return plainSizes.length > 0
+    ? [{ name: "plain", colour: "plain", values: plain }, onWire]
+    : [onWire]
+}
 
 function ratio(charts: Charts): Chart {
   const values = charts.plain.map((plain, i) =>
@@ -64,7 +64,8 @@ function overTime({ start, binNanoseconds, plain }: Charts) {
   }
 }
 
-function sizes({ plainSizes, wireSizes }: Charts): Chart {
+function sizes(charts: Charts): Chart {
+  const { plainSizes, wireSizes } = charts
   const first = Math.min(...[plainSizes, wireSizes].map(firstFilled))
   const end = Math.max(plainSizes.length, wireSizes.length)
   const cut = (sizes: number[]) =>
@@ -77,12 +78,7 @@ function sizes({ plainSizes, wireSizes }: Charts): Chart {
     ticks.push({ at, text: bytes(lowest(at)) })
   return {
     kind: "bars",
-    series: [
-      ...(plainSizes.length > 0
-        ? [{ name: "plain", colour: "plain" as const, values: cut(plainSizes) }]
-        : []),
-      { name: "wire", colour: "wire", values: cut(wireSizes) },
-    ],
+    series: both(charts, cut(plainSizes), cut(wireSizes)),
     value: count,
     whole: true,
     step: (step) =>

@@ -15,7 +15,6 @@ export type RowKind =
   | "handshake"
   | "close"
 
-/** A row of the table. */
 export interface Row {
   /** The number of the row in the capture, from 1. */
   number: number
@@ -57,7 +56,7 @@ export interface ShownConnection extends ConnectionSummary {
   sides: Record<Side, ShownSide>
 }
 
-/** "live" while a recording in progress is followed; all that there is may have been read. */
+/** "live" while a recording in progress is followed, even if all of it so far has been read. */
 export type Phase = "reading" | "live" | "done" | "cancelled" | "failed"
 
 /** A recording in progress: served beside the page, or a file that was chosen in it. */
@@ -69,9 +68,9 @@ export interface Followed {
   handle?: FileSystemFileHandle
 }
 
-/** A report of the worker, posted a few times a second while something changes. */
+/** The state of a capture, posted a few times a second while something changes. */
 export interface State {
-  /** The capture that it is about: the number that was passed to `open`. */
+  /** The number that was passed to `open`. */
   capture: number
   phase: Phase
   /** The reason, if `phase` is "failed". */
@@ -120,7 +119,6 @@ export interface ViewState {
   mistake: string | undefined
 }
 
-/** The order of the rows. */
 export interface Sorting {
   column: ColumnName
   descending: boolean
@@ -141,7 +139,6 @@ export interface Charts {
   wireSizes: number[]
 }
 
-/** The details of a row. */
 export interface Details {
   row: Row
   connection: ShownConnection | undefined
@@ -173,13 +170,13 @@ export interface Pasted {
   more: boolean
 }
 
-/** A message, or what else is on a connection. */
+/** A message, command or greeting that was pasted, or why the rest cannot be decoded. */
 export interface PastedPiece {
   title: string
   parts: PastedPart[]
   /** The number of parts after these. */
   more?: number
-  /** What cannot be understood. */
+  /** The reason if the bytes cannot be decoded. */
   error?: string
 }
 
