@@ -1,4 +1,5 @@
 import { BUFFER_MAX_BYTES } from "../base/buffer-max.js"
+import { CollectedBody } from "../base/collected-body.js"
 import { copyShared } from "../base/copy-shared.js"
 import { CIPHER_BYTES } from "../base/limits.js"
 import { allocate, copy } from "../codec/arrays.js"
@@ -29,9 +30,6 @@ const SHOWS_BYTES = 9 + 8
 
 /** Room for the result, so that small frames, which grow most, need few calls. */
 const ROOM_BYTES = 2 * CIPHER_BYTES
-/** Minimum room for a frame that arrives in pieces, and the factor by which the room grows. */
-const FRAME_ROOM_BYTES = 1024
-const FRAME_GROWTH = 4
 /** Frames of these sizes are received into memory that is used again. */
 const REUSED_MIN_BYTES = 32 * 1024
 const REUSED_MAX_BYTES = 192 * 1024
@@ -246,9 +244,8 @@ export class Opener {
   /** Maximum size of a MESSAGE command, in bytes. */
   readonly #maxBytes: [low: number, high: number]
   readonly #head = new FrameHead()
-  /** The bytes received so far of an incomplete frame. */
-  #frame: Uint8Array = allocate(0)
-  #frameBytes = 0
+  /** An incomplete frame. */
+  readonly #frame = new CollectedBody(frameRoom)
 
   /** @param maxBytes of a frame's body inside; Infinity is no limit. */
   constructor(curve: Curve, direction: Direction, maxBytes: number) {
@@ -260,13 +257,12 @@ export class Opener {
   /** Wipes the key. Nothing can be opened after that. */
   close(): void {
     this.#cipher.close()
-    this.#frame = allocate(0)
-    this.#frameBytes = 0
+    this.#frame.drop()
   }
 
   /** Whether a frame is incomplete. */
   get insideFrame(): boolean {
-    return this.#frameBytes > 0
+    return this.#frame.filledBytes > 0
   }
 
   /**
@@ -276,7 +272,7 @@ export class Opener {
    * @throws CipherError if the stream breaks a rule. What came before that was passed to `sink`.
    */
   open(chunk: Uint8Array, sink: FramesSink): void {
-    let at = this.#frameBytes > 0 ? this.#complete(chunk, sink) : 0
+    let at = this.insideFrame ? this.#complete(chunk, sink) : 0
     while (at < chunk.length) {
       const frameBytes = this.#wholeBytes(chunk, at)
       if (frameBytes === 0) {
@@ -336,37 +332,21 @@ export class Opener {
     return bodyBytes > 1 && bodyBytes > (bytes[body] ?? 0)
   }
 
-  /** Collects bytes of an incomplete frame up to `wanted`. Returns the position after them. */
-  #collect(chunk: Uint8Array, at: number, wanted: number): number {
-    const take = Math.min(chunk.length - at, wanted - this.#frameBytes)
-    if (take <= 0) return at
-    const filled = this.#frameBytes + take
-    if (filled > this.#frame.length) {
-      // Bounded by the bytes received, whatever the head declares.
-      const room = Math.min(wanted, Math.max(FRAME_ROOM_BYTES, FRAME_GROWTH * filled))
-      const larger = frameRoom(Math.max(room, filled))
-      larger.set(this.#frame.subarray(0, this.#frameBytes))
-      this.#frame = larger
-    }
-    this.#frame.set(chunk.subarray(at, at + take), this.#frameBytes)
-    this.#frameBytes = filled
-    return at + take
-  }
-
   /** Goes on with an incomplete frame, and opens it once it is whole. Returns the position after it. */
   #complete(chunk: Uint8Array, sink: FramesSink, start = 0): number {
+    const collected = this.#frame
     let at = start
-    if (this.#frameBytes < SHOWS_BYTES) {
-      at = this.#collect(chunk, at, SHOWS_BYTES)
-      this.#checkFirst(this.#frame.subarray(0, this.#frameBytes))
-      if (this.#frameBytes < SHOWS_BYTES) return at
+    if (collected.filledBytes < SHOWS_BYTES) {
+      collected.extend(SHOWS_BYTES)
+      at = collected.collect(chunk, at)
+      this.#checkFirst(collected.filled)
+      if (collected.filledBytes < SHOWS_BYTES) return at
     }
-    const frameBytes = this.#head.read(this.#frame, 0) + this.#head.bodyBytes
-    at = this.#collect(chunk, at, frameBytes)
-    if (this.#frameBytes < frameBytes) return at
-    const frame = this.#frame.subarray(0, frameBytes)
-    this.#frame = allocate(0)
-    this.#frameBytes = 0
+    const frameBytes = this.#head.read(collected.filled, 0) + this.#head.bodyBytes
+    collected.extend(frameBytes)
+    at = collected.collect(chunk, at)
+    if (collected.missingBytes > 0) return at
+    const frame = collected.take()
     if (frameBytes > CIPHER_BYTES) this.#openLarge(frame, frame, sink)
     else this.#openFrames(frame, sink)
     spare(frame)

@@ -1,6 +1,6 @@
+import { CollectedBody, ownMemory } from "../base/collected-body.js"
 import { copyShared } from "../base/copy-shared.js"
 import { LONG, StreamHead } from "../codec/frames.js"
-import { CollectedBody } from "./collected-body.js"
 import { canShareMemory, markUntransferable } from "./untransferable.js"
 
 /**
@@ -49,7 +49,7 @@ export class FrameReader {
   readonly #head = new StreamHead()
   /** Whether the body of the frame is being collected. */
   #isInBody = false
-  readonly #body = new CollectedBody()
+  readonly #body = new CollectedBody(ownMemory)
   #slabBytes = SLAB_MAX_BYTES
 
   /** Whether a frame is incomplete. */

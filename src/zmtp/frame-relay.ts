@@ -1,6 +1,6 @@
+import { CollectedBody, ownMemory } from "../base/collected-body.js"
 import { EXTRACTED_MIN_BYTES } from "../base/limits.js"
 import { COMMAND, FrameHead, LONG, LONG_HEAD_BYTES, MORE, StreamHead } from "../codec/frames.js"
-import { CollectedBody } from "./collected-body.js"
 import type { FrameSink } from "./frame-reader.js"
 
 /** Maximum bytes that are passed on at once: a large part is passed on as far as its sink has room. */
@@ -36,7 +36,7 @@ export class FrameRelay {
   /** Whether the current frame is extracted, and whether its body is being collected. */
   #isApart = false
   #isCollecting = false
-  readonly #body = new CollectedBody()
+  readonly #body = new CollectedBody(ownMemory)
 
   /** Bytes missing of the body that is being collected; 0 if there is none. */
   get missingBytes(): number {
