@@ -59,19 +59,15 @@ export class Conversation {
   readonly #connection: number
   readonly #pair: SocketPair
   #asker: Side | undefined
-  /** Questions that wait for their answers. */
   readonly #open: Waiting
-  /** Answers that wait for their questions. */
   readonly #early: Waiting
   readonly #all: AllWaiting
-  /** The time of the newest answer. */
   #newest: Time
   #alternates = true
   #hasIds = true
   /** By "id": ids of the last questions, and whether one had that of another. */
   readonly #ids = new Set<string>()
   #idsRepeat = false
-  /** Whether messages may be missing. */
   #mayMiss = false
   #hasJoined = false
   /** Whether a message was recorded out of order, as in files from machines whose clocks differ. */
@@ -269,6 +265,5 @@ export class Conversation {
   }
 }
 
-/** Whether the recording has an answer after a question. */
 const isAfter = (answer: Heard, question: Heard): boolean =>
   answer.time !== undefined && question.time !== undefined && answer.time >= question.time

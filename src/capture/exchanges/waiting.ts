@@ -6,7 +6,6 @@ interface Same {
   taken: number
 }
 
-/** The number of messages of all connections that wait. */
 export interface AllWaiting {
   count: number
 }
@@ -42,7 +41,6 @@ export class Waiting {
     return this.#byKey.has(key)
   }
 
-  /** Returns the oldest one with a key. */
   first(key: string): Heard | undefined {
     const same = this.#byKey.get(key)
     return same?.all[same.taken]

@@ -13,7 +13,6 @@ export interface FileContent {
   stream(): StreamSink
 }
 
-/** Reads the bytes of one file. */
 export class CaptureFile {
   readonly #number: number
   readonly #base: number
@@ -30,7 +29,6 @@ export class CaptureFile {
     this.#content = content
   }
 
-  /** Whether nothing was pushed. */
   get isEmpty(): boolean {
     return !this.#input && this.#head.length === 0
   }
@@ -47,7 +45,6 @@ export class CaptureFile {
     this.#input.push(bytes)
   }
 
-  /** Ends the file. Calling it again has no effect. */
   end(): void {
     if (this.#ended) return
     this.#ended = true

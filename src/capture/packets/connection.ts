@@ -39,7 +39,6 @@ export class Connection implements Output {
   #answered = false
   #closed = false
 
-  /** Creates the connection that begins with a segment. */
   constructor(
     key: string,
     segment: Segment,
@@ -60,7 +59,6 @@ export class Connection implements Output {
     }
   }
 
-  /** Whether it has a sink. */
   get isOpen(): boolean {
     return this.#sink !== undefined
   }
@@ -70,7 +68,6 @@ export class Connection implements Output {
     return this.#sink?.isKnown === true
   }
 
-  /** Whether both sides have sent everything. */
   get isOver(): boolean {
     return this.#reset !== undefined || (this.#finished.client && this.#finished.server)
   }

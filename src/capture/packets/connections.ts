@@ -6,7 +6,6 @@ import type { StreamSink, TcpConnection } from "./stream-sink.js"
 
 /** Maximum number of connections that are not known to be of interest; most never will be. */
 const REMEMBERED_MAX = 16384
-/** Maximum number of all connections. */
 const FOLLOWED_MAX = 3 * REMEMBERED_MAX
 /** Number of packets after which a connection moves in the list: moving it at each packet would take time. */
 const MOVED_EACH_PACKETS = 4096
@@ -17,11 +16,8 @@ const LATE_PACKETS = 1024
 
 /** Takes what is told of connections besides their bytes. */
 export interface Notices {
-  /** There are too many connections. */
   crowded(): void
-  /** A segment is ignored. */
   unread(what: Untaken): void
-  /** A server has answered with an RST. */
   refused(server: string): void
 }
 
@@ -79,7 +75,6 @@ export class TcpConnections {
     if (wasOpen && !connection.isOpen) this.#remember(connection)
   }
 
-  /** Handles the end of the capture. */
   end(): void {
     this.#closeLate(Number.POSITIVE_INFINITY)
     for (const connection of this.#connections.values()) connection.close(this.#time)

@@ -1,4 +1,5 @@
 import type { Time } from "../events.js"
+import { firstEndingAfter } from "./first-ending-after.js"
 import { type Fragment, type IpPayload, isExtension, pastExtensions } from "./ip.js"
 import { type Segment, segmentIn, TCP } from "./segment.js"
 
@@ -21,18 +22,15 @@ interface Piece {
   offset: number
 }
 
-/** A packet that was sent in fragments. */
 interface Packet {
   key: string
   /** The time of its first fragment. */
   time: Time
   version: 4 | 6
   protocol: number
-  /** The source and destination addresses. */
   addresses: Uint8Array
   /** The pieces in order, without overlaps. */
   pieces: Piece[]
-  /** Bytes of all pieces. */
   bytes: number
   /** Length of the packet; undefined before its last fragment. */
   length: number | undefined
@@ -85,7 +83,6 @@ export class IpFragments {
     return segments
   }
 
-  /** Handles the end of the capture. */
   end(): void {
     for (const packet of this.#packets.values()) this.#forget(packet)
   }
@@ -163,19 +160,6 @@ function place(
 function isNew({ complete, time: first }: Packet, time: Time): boolean {
   if (!complete) return false
   return time === undefined || first === undefined || time - first > REPEATED_MAX_NS
-}
-
-/** Returns the index of the first piece that ends after a position. Most fragments arrive in order. */
-function firstEndingAfter(pieces: readonly Piece[], position: number): number {
-  let low = 0
-  let high = pieces.length
-  if ((pieces.at(-1)?.end ?? 0) <= position) return high
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((pieces[middle] as Piece).end <= position) low = middle + 1
-    else high = middle
-  }
-  return low
 }
 
 function part({ start, bytes, offset }: Piece, from: number, end: number): Piece {

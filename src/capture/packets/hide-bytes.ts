@@ -2,6 +2,7 @@
 import type { FileFormat, Packet } from "./file-format.js"
 import { UnreadableRecord } from "./file-format.js"
 import { formatBegunAt } from "./file-type.js"
+import { firstEndingAfter } from "./first-ending-after.js"
 import { IpFragments } from "./fragments.js"
 import type { IpPayload } from "./ip.js"
 import { Layers } from "./layers.js"
@@ -23,7 +24,6 @@ interface Run {
   /** The stream or packet, and the place of the bytes in it, modulo 2^32. */
   key: string
   position: number
-  /** The place in the file. */
   offset: number
   length: number
 }
@@ -193,17 +193,11 @@ class Intervals {
   within(position: number, length: number, visit: (from: number, to: number) => void): void {
     this.#sort()
     const start = this.#at(position)
-    let low = 0
-    let high = this.#ranges.length
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if ((this.#ranges[middle] as { end: number }).end <= start) low = middle + 1
-      else high = middle
-    }
+    let at = firstEndingAfter(this.#ranges, start)
     for (
-      let range = this.#ranges[low];
+      let range = this.#ranges[at];
       range && range.start < start + length;
-      range = this.#ranges[++low]
+      range = this.#ranges[++at]
     )
       visit(Math.max(0, range.start - start), Math.min(length, range.end - start))
   }

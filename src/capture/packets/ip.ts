@@ -11,13 +11,11 @@ export interface IpPayload {
   fragment: Fragment | undefined
 }
 
-/** A fragment of a packet's payload. */
 export interface Fragment {
   /** The id, which all fragments of a packet share. */
   id: number
   /** Its offset in the payload of the packet, in bytes. */
   offset: number
-  /** Whether others follow it. */
   more: boolean
 }
 
@@ -71,7 +69,6 @@ function ipv6Payload(bytes: Uint8Array, at: number, wireEnd: number): IpPayload 
   return { version: 6, addresses: at + 8, end, ...front }
 }
 
-/** Returns whether a protocol number names an extension header. */
 export function isExtension(protocol: number): boolean {
   return USUAL_EXTENSIONS.has(protocol) || protocol === AUTHENTICATION || protocol === FRAGMENT
 }

@@ -234,7 +234,6 @@ export class Layers {
     else this.#found.unread(`PPP protocol 0x${protocol.toString(16).padStart(4, "0")}`)
   }
 
-  /** Reads what is inside a tunnel. */
   #inside(etherType: number, at: number, end: number): void {
     if (!this.#enter(at, end)) return
     if (etherType === ETHERNET) this.#ethernet(at, end)

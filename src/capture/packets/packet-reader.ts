@@ -10,7 +10,6 @@ export class PacketReader {
   /** An incomplete record, in the first #keptBytes of this array. */
   #kept: Uint8Array = new Uint8Array(1024)
   #keptBytes = 0
-  /** The offset of the next record in the file. */
   #offset: number
   #broken = false
 

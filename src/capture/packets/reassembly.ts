@@ -1,5 +1,6 @@
 import { copy } from "../../codec/arrays.js"
 import type { Side, Time } from "../events.js"
+import { firstEndingAfter } from "./first-ending-after.js"
 
 /** The consumer of one direction's bytes, in order. */
 export interface Output {
@@ -28,7 +29,6 @@ interface QueuedPiece extends Piece {
   next: QueuedPiece | undefined
 }
 
-/** Contiguous pieces. */
 interface Block {
   start: number
   end: number
@@ -120,7 +120,6 @@ export class Reassembly {
     this.#backlog = backlog
   }
 
-  /** Whether no pieces are queued behind a gap. */
   get complete(): boolean {
     return this.#blocks.length === 0
   }
@@ -271,7 +270,8 @@ export class Reassembly {
   /** Keeps the new bytes between `start` and `end`, and joins them with the blocks that they touch. */
   #wait(start: number, end: number, piece: Piece): void {
     const blocks = this.#blocks
-    const from = this.#firstBlockReaching(start)
+    // One that ends at `start` is joined as well.
+    const from = firstEndingAfter(blocks, start - 1)
     let to = from
     let at = start
     let joined: Block | undefined
@@ -293,23 +293,6 @@ export class Reassembly {
     this.#backlog.add(this, bytes.length)
     const waiting = { ...kept, bytes, next: undefined }
     return { start: from, end: to, first: waiting, last: waiting }
-  }
-
-  /**
-   * Returns the index of the first block that ends at or after a position. Most queued pieces are
-   * in order.
-   */
-  #firstBlockReaching(position: number): number {
-    const blocks = this.#blocks
-    let low = 0
-    let high = blocks.length
-    if (high > 0 && (blocks[high - 1] as Block).end < position) return high
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if ((blocks[middle] as Block).end < position) low = middle + 1
-      else high = middle
-    }
-    return low
   }
 }
 

@@ -12,7 +12,6 @@ const HEAD_BYTES = 20
 const WINDOW_SCALE = 3
 export const WINDOW_SCALE_MAX = 14
 
-/** A TCP segment. */
 export interface Segment {
   source: Address
   destination: Address

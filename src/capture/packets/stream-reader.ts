@@ -39,12 +39,10 @@ export class StreamReader {
   /** Undefined if there is only one file, whose packets need not wait for others. */
   readonly #merged: MergedPackets | undefined
   #ended = false
-  /** The offset of the current packet. */
   #offset = 0
   #time: Time
   /** Number of packets that were read, or are being read. */
   packets = 0
-  /** Messages that were already reported. */
   readonly #reported = new Set<string>()
 
   /**
