@@ -5,9 +5,7 @@ import { shipmentIn, variousParts } from "../parts.js"
 import { sealedBytes } from "../sealed-bytes.js"
 import { type PeriodTraffic, Seconds } from "./seconds.js"
 import { Subscriptions } from "./subscriptions.js"
-import { topicOf } from "./topic-of.js"
-import { topicName } from "./topic-text.js"
-import { Topics } from "./topics.js"
+import { Topics, topicName } from "./topics.js"
 
 /** Traffic with what it is the traffic of. */
 export interface NamedTraffic extends Traffic {
@@ -124,7 +122,7 @@ export class Statistics {
     const larger = SIZES.findIndex((min) => plainBytes < min)
     addTraffic(this.#sizes.at(larger < 0 ? -1 : larger - 1) as Traffic, traffic)
     if (time !== undefined) this.#seconds.add(time, traffic)
-    const topic = topicOf(connection, message, this.#subscriptions)
+    const topic = this.#subscriptions.topicOf(connection, message)
     if (topic !== undefined) this.#topics.add(topic, traffic)
   }
 

@@ -1,8 +1,7 @@
-import type { CaptureConnection, CaptureEvent, Side } from "../events.js"
+import type { CaptureConnection, CaptureEvent, CaptureMessage, Side } from "../events.js"
 import { firstPart, partCount } from "../parts.js"
-import { TOPIC_BYTES, topicKey } from "./topic-text.js"
+import { TOPIC_BYTES, topicKey } from "./topics.js"
 
-/** Maximum number of subscriptions that are kept of all connections. */
 const KEPT_MAX = 1 << 16
 
 /** The subscriptions of the connections that are open. */
@@ -29,8 +28,20 @@ export class Subscriptions {
     }
   }
 
+  /** Returns the key of the topic of a message; undefined if its sender has none. */
+  topicOf(connection: CaptureConnection, message: CaptureMessage): string | undefined {
+    const type = connection.handshakes[message.from]?.socketType
+    const first = firstPart(message).plain ?? new Uint8Array()
+    const hasTopics = type === "PUB" || type === "XPUB" || type === "RADIO"
+    if (!hasTopics && type !== undefined) return undefined
+    if (partCount(message) > 1) return topicKey(first)
+    if (!hasTopics) return undefined
+    const receiver = message.from === "client" ? "server" : "client"
+    return this.#longest(connection, receiver, first.subarray(0, TOPIC_BYTES)) ?? ""
+  }
+
   /** Returns the key of the longest subscription of the receiver with which a message begins. */
-  longest(connection: CaptureConnection, receiver: Side, start: Uint8Array): string | undefined {
+  #longest(connection: CaptureConnection, receiver: Side, start: Uint8Array): string | undefined {
     const byLength = this.#connections.get(connection)?.[receiver]
     if (!byLength) return undefined
     for (let length = Math.min(start.length, TOPIC_BYTES); length > 0; length--) {
