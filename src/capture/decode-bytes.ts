@@ -16,9 +16,10 @@ import { decodeFrames } from "./decode-frames.js"
 import type { Handshake } from "./events.js"
 import { MESSAGE_MAX_BYTES, MESSAGE_MAX_PARTS } from "./message-limit.js"
 import { shipmentIn } from "./parts.js"
-import { describeCommand, withoutPassword } from "./streams/describe-command.js"
+import { describeCommand } from "./streams/describe-command.js"
 import { greetingHandshake } from "./streams/handshake.js"
 import { type DecodedMessage, kindOf, type TransportName } from "./streams/messages.js"
+import { withoutPassword } from "./streams/password.js"
 
 /** Frames with their heads, a greeting that frames may follow, or one part without the head of its frame. */
 export type BytesKind = "frames" | "greeting" | "part"
@@ -95,7 +96,6 @@ function greetingOf(bytes: Uint8Array): DecodedPiece {
   return { type: "greeting", offset: 0, version, mechanism, asServer }
 }
 
-/** A part of a message and its place. */
 interface Part {
   at: number
   body: Uint8Array

@@ -9,6 +9,7 @@ import type {
   Time,
 } from "./events.js"
 import { shipmentIn } from "./parts.js"
+import { readWanted } from "./read-wanted.js"
 import { CaptureReader } from "./reader.js"
 import { EVENT_BYTES, messageBytes } from "./streams/memory.js"
 
@@ -40,8 +41,6 @@ export interface Capture {
 export const KEPT_CONNECTIONS_MAX: number = 100_000
 /** Maximum bytes of the messages and commands that are kept. */
 const KEPT_MAX_BYTES = 1 << 30
-/** The file is read in pieces, so that the events of one piece are freed before the next. */
-const CHUNK_BYTES = 1 << 18
 
 /**
  * Decodes a whole capture in memory: .pcap, .pcapng, or the bytes of one direction of a connection;
@@ -97,16 +96,16 @@ export function decodeWithin(
     else if (event.type === "message") all?.[listOf(event.message)].push(event.message)
     else if (event.type === "error") all?.errors.push(event.error)
   }
-  const places = files.map(() => 0)
-  for (let file = reader.wanted; file !== undefined; file = reader.wanted) {
-    const bytes = files[file] as Uint8Array
-    const at = places[file] as number
-    places[file] = at + CHUNK_BYTES
-    const isOver = at >= bytes.length
-    const chunk = bytes.subarray(at, at + CHUNK_BYTES)
-    for (const event of isOver ? reader.endFile(file) : reader.push(chunk, file)) add(event)
+  const addAll = (events: readonly CaptureEvent[]): void => {
+    for (const event of events) add(event)
   }
-  for (const event of reader.end()) add(event)
+  readWanted(
+    files,
+    reader,
+    (chunk, file) => addAll(reader.push(chunk, file)),
+    (file) => addAll(reader.endFile(file)),
+  )
+  addAll(reader.end())
   const { unread, refused } = reader
   return { connections: [...connections.values()], errors, unread, refused }
 }

@@ -11,8 +11,9 @@ import type {
 } from "./events.js"
 import { MAX_FILES } from "./packets/file-place.js"
 import { StreamReader } from "./packets/stream-reader.js"
+import type { CaptureContext } from "./streams/context.js"
 import { SharedMemory } from "./streams/memory.js"
-import { type CaptureContext, ZmtpConnection } from "./streams/zmtp-connection.js"
+import { ZmtpConnection } from "./streams/zmtp-connection.js"
 
 /** The names of `CaptureOptions`. */
 export const OPTION_NAMES: readonly string[] = ["maxMessageSize", "dictionary", "wasm"]
@@ -25,7 +26,7 @@ export const OPTION_NAMES: readonly string[] = ["maxMessageSize", "dictionary", 
  */
 export class CaptureReader {
   readonly #streams: StreamReader
-  readonly #connections = new Set<ZmtpConnection>()
+  readonly #connections = new Set<{ close(): void }>()
   #events: CaptureEvent[] = []
   readonly #memory = new SharedMemory()
   readonly #leftOut = new Map<CaptureConnection, LeftOut>()
@@ -178,7 +179,6 @@ export class CaptureReader {
   }
 }
 
-/** Returns a function for the option `dictionary`, which may be one. */
 function dictionarySource(option: Uint8Array | DictionarySource): DictionarySource {
   if (typeof option === "function")
     return (connection, from) => {

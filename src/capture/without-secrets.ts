@@ -4,8 +4,9 @@ import { placeOf } from "./packets/file-place.js"
 import { fileType, SIGNATURE_BYTES } from "./packets/file-type.js"
 import { hideBytes } from "./packets/hide-bytes.js"
 import { StreamReader } from "./packets/stream-reader.js"
-import { isCurveHello } from "./streams/describe-command.js"
+import { readWanted } from "./read-wanted.js"
 import { SharedMemory } from "./streams/memory.js"
+import { isCurveHello } from "./streams/password.js"
 import { ZmtpConnection } from "./streams/zmtp-connection.js"
 
 const NAME_BYTES = 5
@@ -15,9 +16,6 @@ const SHORT_COMMAND = 4
 const LONG_COMMAND = 6
 const LONG_HEAD_BYTES = 9
 const SHORT_HEAD_BYTES = 2
-
-/** Bytes of a file that are read at once, because its packets may have to wait for those of others. */
-const CHUNK_BYTES = 1 << 18
 
 /**
  * Returns copies of the files of a capture, of the same lengths, in which the passwords of PLAIN are
@@ -44,7 +42,6 @@ function hidden(copy: Uint8Array, marks: Uint8Array): Uint8Array {
   return copy
 }
 
-/** Marks what the decoder finds. */
 function markDecoded(files: readonly Uint8Array[], marks: readonly Uint8Array[]): void {
   // Bytes that were skipped, as far as is known: frames may be found in them later.
   const skipped = files.map((file) => new Uint8Array(file.length))
@@ -77,14 +74,12 @@ function markDecoded(files: readonly Uint8Array[], marks: readonly Uint8Array[])
     () => {},
     files.length,
   )
-  const places = files.map(() => 0)
-  for (let file = streams.wanted; file !== undefined; file = streams.wanted) {
-    const at = places[file] as number
-    const chunk = (files[file] as Uint8Array).subarray(at, at + CHUNK_BYTES)
-    places[file] = at + chunk.length
-    if (chunk.length > 0) streams.push(chunk, file)
-    else streams.endFile(file)
-  }
+  readWanted(
+    files,
+    streams,
+    (chunk, file) => streams.push(chunk, file),
+    (file) => streams.endFile(file),
+  )
   streams.end()
   for (const [file, all] of marks.entries())
     for (let i = 0; i < all.length; i++) if (skipped[file]?.[i]) all[i] = 1

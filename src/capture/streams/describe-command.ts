@@ -2,38 +2,11 @@ import { TextDecoder } from "../../base/text.js"
 import { hex } from "../../codec/errors.js"
 import { errorReason, pingTimeToLiveMs } from "../../zmtp/commands.js"
 import { readMetadata } from "../../zmtp/metadata.js"
+import { isCurveHello } from "./password.js"
 
 const SHOWN_BYTES = 100
 const SHOWN_HEX_BYTES = 32
 const SHOWN_PROPERTIES = 16
-/** Replaces each byte of a password. */
-const BLANK = 0x2a
-
-/** Size of the data of CURVE's HELLO (RFC 26 of the ZeroMQ project), and where its zeros are. */
-const CURVE_HELLO_BYTES = 194
-const VERSION_BYTES = 2
-const ZEROS_END = 74
-
-/** Returns whether the data of a HELLO are those of CURVE, which has no password. PLAIN's differ. */
-export const isCurveHello = (body: Uint8Array): boolean =>
-  body.length === CURVE_HELLO_BYTES &&
-  body[0] === 1 &&
-  body[1] === 0 &&
-  body.subarray(VERSION_BYTES, ZEROS_END).every((byte) => byte === 0)
-
-/** Blanks out the password of a PLAIN HELLO, or the whole command if it is malformed. */
-export function withoutPassword(body: Uint8Array): Uint8Array {
-  if (isCurveHello(body)) return body
-  return new Uint8Array(body).fill(BLANK, passwordStart(body))
-}
-
-/** Returns the position of the password in the data of a HELLO; 0 if it is malformed. */
-export function passwordStart(body: Uint8Array): number {
-  const userEnd = 1 + (body[0] ?? 0)
-  const wellFormed =
-    userEnd < body.length && userEnd + 1 + (body[userEnd] as number) === body.length
-  return wellFormed ? userEnd + 1 : 0
-}
 
 /** Describes the data of a command. */
 export function describeCommand(name: string, body: Uint8Array): string {

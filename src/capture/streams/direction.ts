@@ -6,24 +6,18 @@ import { GreetingReader } from "./greeting-reader.js"
 import type { Holder, Unfinished } from "./memory.js"
 
 /** Events of a direction. */
-export interface DirectionHandlers {
+export interface DirectionHandlers extends FrameHandlers {
   /** The signature of a greeting was read. */
   signature(): void
   /** A whole greeting was read; of ZMTP 1 or 2, the bytes up to its version. */
   greeting(from: Side, bytes: Uint8Array, time: Time, offset: number): void
   /** Frames were found in a connection that might have been of any protocol. */
   framesFound(): void
-  /** `ranges` is where the body is in the file, as in CaptureMessage.ranges. */
-  command(from: Side, body: Uint8Array, time: Time, offset: number, ranges: number[]): void
-  /** These bytes of a command belong to one that is not complete. */
-  commandLost(ranges: number[]): void
   /** Bytes are skipped unless frames are found in them, which are read then. */
   skipped(start: number, end: number): void
   read(start: number, end: number): void
-  message(from: Side, wire: Uint8Array[], ranges: number[], time: Time): void
   /** Bytes were lost or skipped. */
   missed(from: Side): void
-  error(error: CaptureError): void
   /** Whether the connection looks like ZMTP and was announced. */
   readonly isAnnounced: boolean
   readonly expectation: Expectation
@@ -41,7 +35,7 @@ type State =
   | "over"
 
 /** One direction of a connection: its greeting, then frames, and a search for frames after each loss. */
-export class Direction implements Holder, FrameHandlers {
+export class Direction implements Holder {
   readonly #from: Side
   readonly #handlers: DirectionHandlers
   readonly #begun: boolean
@@ -65,7 +59,7 @@ export class Direction implements Holder, FrameHandlers {
     this.#from = from
     this.#begun = begun
     this.#unfinished = unfinished
-    this.#frames = new FrameReader(this, budgetBytes)
+    this.#frames = new FrameReader(handlers, from, budgetBytes)
   }
 
   get isForeign(): boolean {
@@ -97,7 +91,7 @@ export class Direction implements Holder, FrameHandlers {
     this.#handlers.missed(this.#from)
     const report = (what: string) => {
       if (isTold) return
-      this.error(
+      this.#error(
         "ERR_CAPTURE_GAP",
         `${byteText(bytes)} missing from the capture${what}`,
         offset,
@@ -129,7 +123,7 @@ export class Direction implements Holder, FrameHandlers {
     if (place !== undefined) {
       const offset = this.#state === "greeting" ? this.#greeting.offset : this.#frames.offset
       const what = cut ? "the capture" : "the connection"
-      this.error("ERR_CAPTURE_TRUNCATED", `${what} ends ${place}`, offset, time)
+      this.#error("ERR_CAPTURE_TRUNCATED", `${what} ends ${place}`, offset, time)
     }
     this.stop()
     return place === undefined
@@ -154,7 +148,7 @@ export class Direction implements Holder, FrameHandlers {
     const { length } = this.#search
     this.#search.drop()
     const message = `${max}: ${byteText(length)} in which frames are searched: skipped`
-    this.error("ERR_CAPTURE_UNREADABLE", message, this.#frames.offset, time)
+    this.#error("ERR_CAPTURE_UNREADABLE", message, this.#frames.offset, time)
   }
 
   /** Counts the memory in use. */
@@ -170,7 +164,7 @@ export class Direction implements Holder, FrameHandlers {
     if (!this.isForeign || !this.#handlers.isAnnounced) return
     const { offset, time } = this.#greeting
     const message = this.#greeting.describe(this.#hasEnded)
-    if (message !== undefined) this.error("ERR_ZMTP_GREETING", message, offset, time)
+    if (message !== undefined) this.#error("ERR_ZMTP_GREETING", message, offset, time)
   }
 
   /** Reads the greeting. Returns the position after its bytes. */
@@ -259,22 +253,10 @@ export class Direction implements Holder, FrameHandlers {
   #reportSkipped({ skipped, offset, isTold }: FrameSearch, upTo: string, time: Time): void {
     if (isTold) return
     const message = `${byteText(skipped)} skipped${upTo ? ` ${upTo}` : ": no frame was found in them"}`
-    this.error("ERR_CAPTURE_UNREADABLE", message, offset, time)
+    this.#error("ERR_CAPTURE_UNREADABLE", message, offset, time)
   }
 
-  command(body: Uint8Array, time: Time, offset: number, ranges: number[]): void {
-    this.#handlers.command(this.#from, body, time, offset, ranges)
-  }
-
-  commandLost(ranges: number[]): void {
-    this.#handlers.commandLost(ranges)
-  }
-
-  message(wire: Uint8Array[], ranges: number[], time: Time): void {
-    this.#handlers.message(this.#from, wire, ranges, time)
-  }
-
-  error(code: CaptureError["code"], message: string, offset: number, time: Time): void {
+  #error(code: CaptureError["code"], message: string, offset: number, time: Time): void {
     this.#handlers.error({ code, message, time, from: this.#from, offset })
   }
 }

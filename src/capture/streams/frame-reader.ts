@@ -9,7 +9,7 @@ import {
 } from "../../codec/frames.js"
 import { ARENA_PART_MAX_BYTES, BLOCK_MAX_BYTES, EXPANSION_MAX } from "../../codec/wire.js"
 import { COMMAND_MAX_BYTES } from "../../zmtp/commands.js"
-import type { CaptureError, Time } from "../events.js"
+import type { CaptureError, Side, Time } from "../events.js"
 import { MESSAGE_MAX_PARTS } from "../message-limit.js"
 
 /** Initial room for a body that arrives in pieces. */
@@ -24,18 +24,20 @@ const PART_EXTRA_BYTES = 32
 const BLOCK_EXTRA_BYTES = 20
 const NOTHING = new Uint8Array(0)
 
-/** Takes what frames contain. `ranges` are as in CaptureMessage, with the head only for messages. */
+/** Takes what the frames of one side contain. */
 export interface FrameHandlers {
-  command(body: Uint8Array, time: Time, offset: number, ranges: number[]): void
+  /** `ranges` is where the body is in the file, as in CaptureMessage.ranges. */
+  command(from: Side, body: Uint8Array, time: Time, offset: number, ranges: number[]): void
   /** These bytes of a command belong to one that is not complete. */
   commandLost(ranges: number[]): void
-  message(wire: Uint8Array[], ranges: number[], time: Time): void
-  error(code: CaptureError["code"], message: string, offset: number, time: Time): void
+  message(from: Side, wire: Uint8Array[], ranges: number[], time: Time): void
+  error(error: CaptureError): void
 }
 
 /** Reads the frames of one direction, which may have gaps, and joins the parts of each message. */
 export class FrameReader {
   readonly #handlers: FrameHandlers
+  readonly #from: Side
   /** Maximum plaintext of a message; -1 is no limit. */
   readonly #budgetBytes: number
   /** The file offset of the current frame. */
@@ -63,8 +65,9 @@ export class FrameReader {
   /** Whether a part is missing, so that the whole message is dropped. */
   #messageLost = false
 
-  constructor(handlers: FrameHandlers, budgetBytes: number) {
+  constructor(handlers: FrameHandlers, from: Side, budgetBytes: number) {
     this.#handlers = handlers
+    this.#from = from
     this.#budgetBytes = budgetBytes
   }
 
@@ -198,7 +201,7 @@ export class FrameReader {
 
   #refuse(head: Uint8Array, time: Time): void {
     const { code, message } = frameError(head)
-    this.#handlers.error(code, message.slice(code.length + 2), this.offset, time)
+    this.#error(code, message.slice(code.length + 2), time)
     this.refusedBytes = head.length
   }
 
@@ -207,7 +210,7 @@ export class FrameReader {
     const max = wireMaxBytes(this.#budgetBytes, this.#parts.length + 1)
     if (this.#partsBytes + length <= max) return
     const message = `part ${this.#parts.length} has ${length} bytes on the wire; ${Math.max(max - this.#partsBytes, 0)} left of the most that a message of maxMessageSize ${this.#budgetBytes} can take: skipped`
-    this.#handlers.error("ERR_LZ4_BUDGET_EXCEEDED", message, this.offset, time)
+    this.#error("ERR_LZ4_BUDGET_EXCEEDED", message, time)
     this.#loseMessage()
     this.#bodyLost = true
   }
@@ -238,7 +241,7 @@ export class FrameReader {
     if (this.#isCommand) {
       const ranges = this.#commandRanges
       if (isLost) this.#loseCommand()
-      else this.#handlers.command(body, time, end - body.length, ranges)
+      else this.#handlers.command(this.#from, body, time, end - body.length, ranges)
       this.#commandRanges = []
       return
     }
@@ -255,7 +258,7 @@ export class FrameReader {
     const parts = this.#parts
     const ranges = this.#ranges
     this.#forgetMessage()
-    if (!this.#messageLost) this.#handlers.message(parts, ranges, time)
+    if (!this.#messageLost) this.#handlers.message(this.#from, parts, ranges, time)
     this.#messageLost = false
   }
 
@@ -297,7 +300,11 @@ export class FrameReader {
   }
 
   #tooMuch(what: string, time: Time): void {
-    this.#handlers.error("ERR_CAPTURE_UNREADABLE", `${what}: skipped`, this.offset, time)
+    this.#error("ERR_CAPTURE_UNREADABLE", `${what}: skipped`, time)
+  }
+
+  #error(code: CaptureError["code"], message: string, time: Time): void {
+    this.#handlers.error({ code, message, time, from: this.#from, offset: this.offset })
   }
 }
 

@@ -100,10 +100,7 @@ export class PackedMessage implements Packed {
 
   /** Makes the first part. */
   get first(): CapturePart {
-    const { frames, alike } = this.#of
-    const head = new FrameHead()
-    const start = head.read(frames, this.#place.start)
-    return { ...alike[0], plain: frames.subarray(start, start + head.bodyBytes) }
+    return this.each().next().value as CapturePart
   }
 
   /** Makes the parts one by one. */

@@ -1,15 +1,11 @@
 import { describeGreeting } from "../../codec/describe-greeting.js"
-import type { Instance } from "../../codec/instance.js"
-import { DICTIONARY_MAX_BYTES } from "../../codec/wire.js"
 import { commandName } from "../../zmtp/commands.js"
 import { isOld } from "../../zmtp/greeting.js"
 import { readMetadata } from "../../zmtp/metadata.js"
 import type {
   CaptureConnection,
   CaptureError,
-  CaptureEvent,
   ConnectionEnd,
-  DictionarySource,
   EncryptedTraffic,
   Handshake,
   Side,
@@ -17,56 +13,20 @@ import type {
 } from "../events.js"
 import type { StreamSink, TcpConnection } from "../packets/stream-sink.js"
 import { shipmentIn, variousParts } from "../parts.js"
-import {
-  describeCommand,
-  describeCurve,
-  passwordStart,
-  withoutPassword,
-} from "./describe-command.js"
+import { ConnectionMemory } from "./connection-memory.js"
+import type { CaptureContext } from "./context.js"
+import { describeCommand, describeCurve } from "./describe-command.js"
 import { Direction, type DirectionHandlers } from "./direction.js"
 import type { Expectation } from "./frame-search.js"
-import { greetingHandshake, withMetadata } from "./handshake.js"
-import { EVENT_BYTES, messageBytes, type SharedMemory } from "./memory.js"
+import { essentialOf, greetingHandshake, withMetadata } from "./handshake.js"
+import { EVENT_BYTES, messageBytes } from "./memory.js"
 import { kindOf, MessageDecoder, type TransportName } from "./messages.js"
-import { transportWarning } from "./transport-warning.js"
-
-/** Bytes of a socket type, or of an identity, that are kept if handshakes take too much memory. */
-const ESSENTIAL_MAX_BYTES = 255
-/** Memory of a property besides its name and value, in bytes. */
-const PROPERTY_BYTES = 200
+import { type Mutable, newConnection } from "./new-connection.js"
+import { passwordRanges, withoutPassword } from "./password.js"
+import { Warnings } from "./warnings.js"
 
 /** Errors that are kept until a connection is announced. */
 const HELD_MAX = 16
-
-/** Settings and limits that all connections of a capture share. */
-export interface CaptureContext {
-  instance: Instance
-  budgetBytes: number
-  /** Returns the dictionary for a side whose beginning is not in the capture. */
-  dictionary: DictionarySource | undefined
-  emit(event: CaptureEvent): void
-  /** Returns the number of the next connection. */
-  nextId(): number
-  memory: SharedMemory
-  /** What was reported for the whole capture, and is not repeated: that packets were cut. */
-  told: { isCut: boolean }
-  /** Reports, once for the current chunk, that an event of this connection is left out. */
-  leaveOut(connection: CaptureConnection, from: Side | undefined, time: Time, offset: number): void
-  /** Set if only the places of secrets are of interest, not the messages. */
-  marks?: Marks
-  /** A connection has ended and freed its memory. */
-  ended(connection: ZmtpConnection): void
-}
-
-/** Takes the places of secrets in the file. Ranges are as in CaptureMessage. */
-export interface Marks {
-  secret(ranges: readonly number[]): void
-  /** Bytes that are skipped unless they are read later: half of a command, perhaps. */
-  skipped(start: number, end: number): void
-  read(start: number, end: number): void
-}
-
-type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
 
 const other = (side: Side): Side => (side === "client" ? "server" : "client")
 
@@ -86,17 +46,8 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
   #held: CaptureError[] | undefined
   /** Whether a whole greeting or a frame was read. */
   #isKnown = false
-  /** Bytes taken from the allowances of the context. */
-  readonly #handshakeBytes: Record<Side, number> = { client: 0, server: 0 }
-  readonly #dictionaryBytes: Record<Side, number> = { client: 0, server: 0 }
-  /** Why the dictionary of a side may not be known. */
-  readonly #lacks: Record<Side, string> = { client: "", server: "" }
-  /** The parts of `connection.warning`. */
-  readonly #warnings: Record<Side | "transports", string | undefined> = {
-    transports: undefined,
-    client: undefined,
-    server: undefined,
-  }
+  readonly #memory: ConnectionMemory
+  readonly #warnings = new Warnings()
   /** Whether the mechanism is neither NULL nor PLAIN. */
   #isEncrypted = false
   #encrypted: Record<Side, EncryptedTraffic> | undefined
@@ -107,6 +58,7 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
     this.#context = context
     this.#tcp = tcp
     const { instance, budgetBytes, memory } = context
+    this.#memory = new ConnectionMemory(memory)
     this.#directions = {
       client: new Direction(this, "client", tcp.begun, budgetBytes, memory.unfinished),
       server: new Direction(this, "server", tcp.begun, budgetBytes, memory.unfinished),
@@ -121,8 +73,7 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
   data(from: Side, bytes: Uint8Array, offset: number, time: Time): boolean {
     this.#directions[from].data(bytes, offset, time)
     if (!this.#directions.client.isForeign || !this.#directions.server.isForeign) return true
-    this.#giveBack()
-    this.#context.ended(this)
+    this.#free()
     return false
   }
 
@@ -157,8 +108,7 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
     this.#decoders[from].close()
     this.#ended.add(from)
     if (this.#ended.size < 2) return
-    this.#giveBack()
-    this.#context.ended(this)
+    this.#free()
     const connection = this.#connection
     if (connection) this.#context.emit({ type: "close", connection, time })
   }
@@ -229,13 +179,10 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
     const { marks } = this.#context
     if (marks) {
       if (commandName(whole) === "HELLO" && !this.#usesCurve(from))
-        marks.secret(rangesFrom(ranges, secretStart(whole)))
+        marks.secret(passwordRanges(whole, ranges))
       return
     }
-    if (this.#context.memory.pending.isUsedUp) {
-      this.#context.leaveOut(connection, from, time, offset)
-      return
-    }
+    if (!this.#hasRoom(connection, from, time, offset)) return
     this.#context.memory.pending.use(EVENT_BYTES + whole.length)
     const name = commandName(whole)
     if (name === undefined) {
@@ -285,16 +232,12 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
         else this.#reportClear(from, time, offset)
       return
     }
-    if (this.#context.memory.pending.isUsedUp) {
-      this.#context.leaveOut(connection, from, time, offset)
-      return
-    }
+    if (!this.#hasRoom(connection, from, time, offset)) return
     this.#transports[from] ??= this.#judge(connection, from, wire, time, offset)
     const transport = this.#transports[from]
     const decoder = this.#decoders[from]
     const traffic = connection.traffic[from]
-    if (traffic.messages === 0)
-      this.#warn(connection, "transports", transportWarning(connection, this.#transports))
+    if (traffic.messages === 0) this.#warnings.compareTransports(connection, this.#transports)
     if (!this.#mayKeep(wire, from, time, offset)) return
     for (const decoded of decoder.decode(wire, transport, { time, from, offset })) {
       const { wireBytes, plainBytes } = decoded
@@ -304,11 +247,8 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
       else traffic.messages++
       traffic.wireBytes += wireBytes
       traffic.plainBytes += plainBytes
-      if (
-        !this.#warnings[from] &&
-        variousParts(decoded).some(({ dictionary }) => dictionary === "missing")
-      )
-        this.#warn(connection, from, this.#lacks[from])
+      if (variousParts(decoded).some(({ dictionary }) => dictionary === "missing"))
+        this.#warnings.missDictionary(connection, from)
       this.#context.memory.pending.use(messageBytes(decoded))
       // Not copied, because a packed message makes its parts when they are read.
       const message = Object.assign(decoded, { time, from, ranges })
@@ -316,17 +256,8 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
     }
   }
 
-  #warn(
-    connection: Mutable<CaptureConnection>,
-    about: Side | "transports",
-    warning: string | undefined,
-  ): void {
-    this.#warnings[about] = warning
-    connection.warning = Object.values(this.#warnings).filter(Boolean).join("; ") || undefined
-  }
-
   #mayLackDictionary(from: Side, why: string): void {
-    this.#lacks[from] = `messages of the ${from} do not decode: ${why}`
+    this.#warnings.noteLack(from, why)
     this.#decoders[from].mayLackDictionary = true
   }
 
@@ -342,15 +273,8 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
   #mayKeep(wire: readonly Uint8Array[], from: Side, time: Time, offset: number): boolean {
     const [part] = wire
     if (!part || this.#transports[from] !== "lz4+tcp" || kindOf(part) !== "LZ4D") return true
-    // Further ones are refused.
-    if (this.#dictionaryBytes[from] > 0) return true
-    // The decoder and the connection keep a copy each.
-    const bytes = 2 * Math.min(part.length, DICTIONARY_MAX_BYTES)
+    if (this.#memory.takeDictionary(from, part.length)) return true
     const { dictionaries } = this.#context.memory
-    if (dictionaries.take(bytes)) {
-      this.#dictionaryBytes[from] = bytes
-      return true
-    }
     const message = `the dictionaries of all connections take more than ${dictionaries.maxBytes} bytes: this one is left out`
     this.error({ code: "ERR_CAPTURE_UNREADABLE", message, time, from, offset })
     this.#mayLackDictionary(from, "its dictionary was left out")
@@ -359,28 +283,16 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
 
   /** Returns a handshake, without most of its properties if those of all take too much memory. */
   #bounded(handshake: Handshake, from: Side, time: Time, offset: number): Handshake {
+    if (this.#memory.takeHandshake(from, handshake)) return handshake
     const { handshakes } = this.#context.memory
-    handshakes.give(this.#handshakeBytes[from])
-    const bytes = handshakeBytes(handshake)
-    this.#handshakeBytes[from] = handshakes.take(bytes) ? bytes : 0
-    if (this.#handshakeBytes[from] === bytes) return handshake
     const message = `the handshakes of all connections take more than ${handshakes.maxBytes} bytes: of this one, only the beginning of the socket type and the routing id are kept`
     this.error({ code: "ERR_CAPTURE_UNREADABLE", message, time, from, offset })
-    return {
-      ...handshake,
-      socketType: handshake.socketType?.slice(0, ESSENTIAL_MAX_BYTES),
-      identity: handshake.identity?.slice(0, ESSENTIAL_MAX_BYTES),
-      properties: new Map(),
-    }
+    return essentialOf(handshake)
   }
 
-  #giveBack(): void {
-    const { handshakes, dictionaries } = this.#context.memory
-    for (const side of ["client", "server"] as const) {
-      handshakes.give(this.#handshakeBytes[side])
-      dictionaries.give(this.#dictionaryBytes[side])
-      this.#handshakeBytes[side] = this.#dictionaryBytes[side] = 0
-    }
+  #free(): void {
+    this.#memory.giveBack()
+    this.#context.ended(this)
   }
 
   commandLost(ranges: readonly number[]): void {
@@ -413,32 +325,27 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
       if (this.#held && this.#held.length < HELD_MAX) this.#held.push(error)
       return
     }
-    const { pending } = this.#context.memory
-    if (pending.isUsedUp) {
-      this.#context.leaveOut(connection, error.from, error.time, error.offset)
-      return
-    }
-    pending.use(EVENT_BYTES)
+    if (!this.#hasRoom(connection, error.from, error.time, error.offset)) return
+    this.#context.memory.pending.use(EVENT_BYTES)
     this.#context.emit({ type: "error", connection, error })
+  }
+
+  /** Returns whether there is room for an event of the current bytes; if not, counts it as left out. */
+  #hasRoom(
+    connection: CaptureConnection,
+    from: Side | undefined,
+    time: Time,
+    offset: number,
+  ): boolean {
+    if (!this.#context.memory.pending.isUsedUp) return true
+    this.#context.leaveOut(connection, from, time, offset)
+    return false
   }
 
   #announce(): Mutable<CaptureConnection> {
     if (this.#connection) return this.#connection
-    const none = () => ({ messages: 0, plainBytes: 0, wireBytes: 0 })
-    const connection: Mutable<CaptureConnection> = {
-      id: this.#context.nextId(),
-      client: this.#tcp.client,
-      server: this.#tcp.server,
-      begun: this.#tcp.begun,
-      transport: undefined,
-      handshakes: { client: undefined, server: undefined },
-      dictionaries: { client: undefined, server: undefined },
-      traffic: { client: none(), server: none() },
-      repeatedSegments: this.#repeatedSegments,
-      warning: undefined,
-      encrypted: undefined,
-      ended: this.#end,
-    }
+    const connection = newConnection(this.#tcp, this.#context.nextId(), this.#repeatedSegments)
+    connection.ended = this.#end
     this.#connection = connection
     this.#context.emit({ type: "connection", connection, time: this.#tcp.time })
     this.#directions.client.describeForeign()
@@ -488,29 +395,4 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
     }
     return transport
   }
-}
-
-function handshakeBytes({ socketType = "", identity, properties }: Handshake): number {
-  let bytes = socketType.length + (identity?.length ?? 0)
-  for (const [name, value] of properties) bytes += PROPERTY_BYTES + name.length + value.length
-  return bytes
-}
-
-const HELLO_NAME_BYTES = 6
-
-/** Returns the position of the password in a HELLO; of all its data if it is malformed. */
-const secretStart = (whole: Uint8Array): number =>
-  HELLO_NAME_BYTES + passwordStart(whole.subarray(HELLO_NAME_BYTES))
-
-/** Returns ranges without their first bytes. */
-function rangesFrom(ranges: readonly number[], skipped: number): number[] {
-  const rest: number[] = []
-  let left = skipped
-  for (let i = 0; i < ranges.length; i += 2) {
-    const [offset, length] = [ranges[i] as number, ranges[i + 1] as number]
-    const front = Math.min(left, length)
-    left -= front
-    if (front < length) rest.push(offset + front, length - front)
-  }
-  return rest
 }
