@@ -13,9 +13,6 @@ const LANDING_MAX_BYTES = 2 ** 30
 
 const EMPTY = new Uint8Array(0)
 
-/** Allocates memory that nothing else is in: the receiver of a body may transfer it. */
-export const ownMemory = (bytes: number): Buffer => Buffer.allocUnsafeSlow(bytes)
-
 /**
  * A frame or its body, collected from pieces. Its room grows with the bytes that have arrived: a head
  * alone never causes an allocation of the size that it declares.

@@ -1,7 +1,7 @@
-import { CollectedBody, ownMemory } from "../base/collected-body.js"
+import { CollectedBody } from "../base/collected-body.js"
 import { copyShared } from "../base/copy-shared.js"
 import { LONG, StreamHead } from "../codec/frames.js"
-import { canShareMemory, markUntransferable } from "./untransferable.js"
+import { canShareMemory, markUntransferable, ownMemory } from "./untransferable.js"
 
 /**
  * Maximum size of a slab, to which small frames are copied together: a separate ArrayBuffer for each

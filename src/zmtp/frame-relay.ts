@@ -1,7 +1,8 @@
-import { CollectedBody, ownMemory } from "../base/collected-body.js"
+import { CollectedBody } from "../base/collected-body.js"
 import { EXTRACTED_MIN_BYTES } from "../base/limits.js"
 import { COMMAND, FrameHead, LONG, LONG_HEAD_BYTES, MORE, StreamHead } from "../codec/frames.js"
 import type { FrameSink } from "./frame-reader.js"
+import { ownMemory } from "./untransferable.js"
 
 /** Maximum bytes that are passed on at once: a large part is passed on as far as its sink has room. */
 const RELAYED_MAX_BYTES = 2 << 20

@@ -20,3 +20,6 @@ function isMarked(memory: ArrayBuffer): boolean {
     return false
   }
 }
+
+/** Allocates memory that nothing else is in: the receiver of a body may transfer it. */
+export const ownMemory = (bytes: number): Buffer => Buffer.allocUnsafeSlow(bytes)

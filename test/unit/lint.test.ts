@@ -17,6 +17,7 @@ const BREAKING: readonly [file: string, code: string, rule: string][] = [
   ["src/cli/timers.ts", "setTimeout(() => {})\n", "noRestrictedGlobals"],
   ["src/cli/import.ts", 'import "node:process"\n', "noRestrictedImports"],
   ["src/cli/tick.ts", "process.nextTick(() => {})\n", "plugin"],
+  ["src/base/buffer.ts", "Buffer.alloc(1)\n", "noRestrictedGlobals"],
   ["src/codec/buffer.ts", "Buffer.alloc(1)\n", "noRestrictedGlobals"],
   ["src/codec/clock.ts", "Date.now()\n", "noRestrictedGlobals"],
   ["src/codec/node.ts", 'import "node:fs"\n', "noNodejsModules"],

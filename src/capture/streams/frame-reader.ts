@@ -1,3 +1,4 @@
+import { CollectedBody } from "../../base/collected-body.js"
 import { allocate, concat } from "../../codec/arrays.js"
 import {
   areFlags,
@@ -12,9 +13,7 @@ import { COMMAND_MAX_BYTES } from "../../zmtp/commands.js"
 import type { CaptureError, Side, Time } from "../events.js"
 import { MESSAGE_MAX_PARTS } from "../message-limit.js"
 
-/** Initial room for a body that arrives in pieces. */
-const BODY_ROOM_BYTES = 512
-/** The factor by which the room grows. More would reserve memory that may never be used. */
+/** The factor by which the room of a body grows: unused room counts as memory of unfinished messages. */
 const BODY_GROWTH = 2
 /** Memory of a part besides its bytes, and of a number in `ranges`, in bytes. */
 const PART_BYTES = 200
@@ -50,8 +49,7 @@ export class FrameReader {
   #headStart: Uint8Array = NOTHING
   /** Length of the body; -1 between frames. */
   #length = -1
-  /** The bytes of the body so far. It grows with these, not with the length that the head declares. */
-  #body: Uint8Array | undefined
+  readonly #body = new CollectedBody(allocate, BODY_GROWTH)
   #bodyBytes = 0
   /** Whether bytes of the body are missing. */
   #bodyLost = false
@@ -74,7 +72,7 @@ export class FrameReader {
   /** The memory in use, in bytes. */
   get heldBytes(): number {
     return (
-      (this.#body?.length ?? 0) +
+      this.#body.roomBytes +
       this.#partsBytes +
       this.#parts.length * PART_BYTES +
       (this.#ranges.length + this.#commandRanges.length) * NUMBER_BYTES
@@ -100,7 +98,7 @@ export class FrameReader {
         if (this.#length !== 0) continue
       } else {
         const taken = Math.min(this.#left, bytes.length - at)
-        if (!this.#bodyLost) this.#collect(bytes, at, taken, time)
+        if (!this.#bodyLost) this.#collect(bytes, at, time)
         this.#addRange(offset + at, taken)
         this.#bodyBytes += taken
         at += taken
@@ -150,7 +148,7 @@ export class FrameReader {
 
   /** Frees the current body and message. */
   drop(): void {
-    this.#body = undefined
+    this.#body.drop()
     this.#forgetMessage()
   }
 
@@ -191,6 +189,7 @@ export class FrameReader {
     }
     this.#length = length
     this.#bodyBytes = 0
+    this.#body.begin(length)
     // Decoding longer commands would take many times their size.
     if (this.#isCommand && length > COMMAND_MAX_BYTES) {
       this.#bodyLost = true
@@ -215,28 +214,19 @@ export class FrameReader {
     this.#bodyLost = true
   }
 
-  #collect(bytes: Uint8Array, at: number, length: number, time: Time): void {
-    const end = this.#bodyBytes + length
-    if (!this.#body || this.#body.length < end) {
-      // The last piece shows the final size.
-      const room = end === this.#length ? end : Math.max(BODY_GROWTH * end, BODY_ROOM_BYTES)
-      const grown = tryAllocate(Math.min(this.#length, room)) ?? tryAllocate(end)
-      if (!grown) {
-        this.#tooMuch(`not enough memory for a frame of ${this.#length} bytes`, time)
-        this.#loseBody()
-        return
-      }
-      if (this.#body) grown.set(this.#body.subarray(0, this.#bodyBytes))
-      this.#body = grown
+  #collect(bytes: Uint8Array, at: number, time: Time): void {
+    try {
+      this.#body.collect(bytes, at)
+    } catch {
+      this.#tooMuch(`not enough memory for a frame of ${this.#length} bytes`, time)
+      this.#loseBody()
     }
-    this.#body.set(bytes.subarray(at, at + length), this.#bodyBytes)
   }
 
   #endFrame(time: Time, end: number): void {
-    const body = this.#body ?? NOTHING
     const isLost = this.#bodyLost
+    const body = isLost || this.#length === 0 ? NOTHING : this.#body.take()
     this.#length = -1
-    this.#body = undefined
     this.#bodyLost = false
     if (this.#isCommand) {
       const ranges = this.#commandRanges
@@ -264,7 +254,7 @@ export class FrameReader {
 
   #loseBody(): void {
     this.#bodyLost = true
-    this.#body = undefined
+    this.#body.drop()
   }
 
   #loseCommand(): void {
@@ -305,14 +295,6 @@ export class FrameReader {
 
   #error(code: CaptureError["code"], message: string, time: Time): void {
     this.#handlers.error({ code, message, time, from: this.#from, offset: this.offset })
-  }
-}
-
-function tryAllocate(bytes: number): Uint8Array | undefined {
-  try {
-    return allocate(bytes)
-  } catch {
-    return undefined
   }
 }
 
