@@ -20,15 +20,7 @@
  * What the constants buy, and what a simpler rule would lose, is in bench/NOTES.md.
  */
 import { Average } from "./average.js"
-import {
-  EFFORTS,
-  EffortModel,
-  LEVEL_0,
-  LEVEL_HC,
-  type MeasuredEncoding,
-  PLAIN,
-  type Window,
-} from "./effort-model.js"
+import { EFFORTS, EffortModel, LEVEL_0, LEVEL_HC, PLAIN, type Window } from "./effort-model.js"
 
 /** Maximum share of time that probes may cost; the same for trials that the model does not propose. */
 const SHARE = 0.01
@@ -137,11 +129,11 @@ export class EffortController {
   /** Records an encoding at an effort that `next` has returned. */
   encoded(effort: number, plainBytes: number, wireBytes: number, ms: number, now: number): void {
     const index = EFFORTS.indexOf(effort)
-    const encoding = { index, plainBytes, wireBytes, ms, at: now }
-    if (index !== this.#chosen) this.#recordProbe(encoding)
-    else if (this.#trial) this.#trial.encodedBytes += plainBytes
+    const isNew = !this.#model.estimateOf(index)
+    if (index === this.#chosen && this.#trial) this.#trial.encodedBytes += plainBytes
     this.#next = -1
-    this.#model.record(encoding, this.#chosen)
+    this.#model.record(index, plainBytes, wireBytes, ms, now, index === this.#chosen)
+    if (index !== this.#chosen) this.#recordProbe(index, plainBytes, now, isNew)
   }
 
   /** Records a window, and chooses the effort for the next one. */
@@ -152,10 +144,13 @@ export class EffortController {
     // Publishers do not wait for slow subscribers.
     const demand = isMany && hasSpare ? window.plainBytes / ms : Number.POSITIVE_INFINITY
     this.#model.observe(window, demand, this.#chosen)
-    if (hasSpare && !(isMany && speeds.some(Number.isFinite))) {
-      // A pause says nothing about the effort on trial, nor does it end the trial.
-      if (this.#trial) this.#trial.skipBytes -= window.writtenBytes
-      this.#hasPaused = speeds.some(Number.isFinite)
+    const isLimited = speeds.some(Number.isFinite)
+    const isPause = hasSpare && !(isMany && isLimited)
+    // A pause says nothing about the effort on trial, nor does it end the trial. After one, the
+    // system has nothing left to send, so it will accept much at once.
+    if (this.#trial && (isPause || this.#hasPaused)) this.#trial.skipBytes -= window.writtenBytes
+    if (isPause) {
+      this.#hasPaused = isLimited
       this.#maybeRest(window)
       return
     }
@@ -165,13 +160,8 @@ export class EffortController {
       this.#restedFrom = undefined
       return
     }
-    if (this.#hasPaused) {
-      // The system has nothing left to send, so it will accept much at once.
-      this.#hasPaused = !window.isEven
-      if (this.#trial) this.#trial.skipBytes -= window.writtenBytes
-      return
-    }
-    if (this.#trial) this.#try(this.#trial, window, now)
+    if (this.#hasPaused) this.#hasPaused = !window.isEven
+    else if (this.#trial) this.#try(this.#trial, window, now)
     else {
       this.#goodput.add(window.writtenBytes / ms)
       this.#choose(window, now)
@@ -206,33 +196,31 @@ export class EffortController {
     return this.#model.speed * before < 1.2 * this.#model.ratioOf(index - 1)
   }
 
-  /** Records what a probe cost, in proportion to which the next one is delayed. */
-  #recordProbe(encoding: MeasuredEncoding): void {
+  /** Records the cost of a probe, in proportion to which the next one is delayed. */
+  #recordProbe(index: number, plainBytes: number, now: number, isNew: boolean): void {
     const model = this.#model
-    const { index, plainBytes, wireBytes, at } = encoding
-    const present = model.estimateOf(this.#chosen)
-    if (!present) return
-    const part = plainBytes / present.plainBytes
-    const busyMs = Math.max(0, model.uninterruptedMs(encoding) - present.ms * part)
+    const [cost, ratio] = [model.costOf(this.#chosen), model.ratioOf(this.#chosen)]
+    if (cost === undefined) return
+    const busyMs = Math.max(0, (model.costOf(index) ?? cost) - cost) * plainBytes
     // Meanwhile the network sends the queued bytes, but the processor is busy.
-    const waitingMs = (this.#waitingBytes * model.ratioOf(this.#chosen)) / model.speed
+    const waitingMs = (this.#waitingBytes * ratio) / model.speed
     this.#probe = {
-      at,
+      at: now,
       lostMs: Math.max(busyMs - waitingMs, busyMs / 10),
-      addedBytes: Math.max(0, wireBytes - present.wireBytes * part),
+      addedBytes: Math.max(0, model.ratioOf(index) - ratio) * plainBytes,
       speed: model.speed,
-      share: model.estimateOf(index) ? SHARE : NEW_SHARE,
+      share: isNew ? NEW_SHARE : SHARE,
     }
   }
 
   // -- Trials ----------------------------------------------------------------------
 
   #choose(window: Window, now: number): void {
-    if (now < this.#nextTrialAt || !window.isEven || this.#goodput.isUnsure) return
-    if (this.#goodput.value === 0) return // nothing to compare with
-    const chosen = this.#model.worthOf(this.#chosen, now)
+    // Without a goodput there is nothing to compare with.
+    if (this.#goodput.isUnsure || !this.#goodput.value) return
+    if (now < this.#nextTrialAt || !window.isEven) return
     let best = this.#chosen
-    let worth = chosen + WORTHWHILE
+    let worth = this.#model.worthOf(best, now) + WORTHWHILE
     for (let i = 0; i < EFFORTS.length; i++) {
       const other = this.#model.worthOf(i, now)
       if (other <= worth) continue
@@ -240,7 +228,7 @@ export class EffortController {
       worth = other
     }
     if (best !== this.#chosen) this.#begin(best, -WORTHWHILE, window)
-    else if (now - this.#checkedAt >= Math.max(CHECK_MS, this.#checkMs / SHARE)) {
+    else {
       const other = this.#nextToCheck(window, now)
       if (other >= 0) this.#begin(other, WORTHWHILE, window)
     }
@@ -252,17 +240,17 @@ export class EffortController {
    * too little time has passed to afford the predicted loss.
    */
   #nextToCheck({ ms, bufferedBytes, waitingBytes }: Window, now: number): number {
-    if (this.#model.speeds.length > 1) return -1
+    const model = this.#model
+    const goodput = this.#goodput.value ?? 0
+    const pausedMs = now - this.#checkedAt
+    if (model.speeds.length > 1 || pausedMs < Math.max(CHECK_MS, this.#checkMs / SHARE)) return -1
+    const trialMs = ms + waitingBytes / goodput + bufferedBytes / model.speed
     for (let i = 1; i <= EFFORTS.length; i++) {
       const index = (this.#lastChecked + i) % EFFORTS.length
-      if (index === this.#chosen || index > this.#chosen + 1 || !this.#model.isAllowed(index))
-        continue
-      const rate = this.#model.rateOf(index)
-      if (rate === undefined || rate < 0.9 * (this.#goodput.value ?? 0)) continue
-      const loss = (this.#model.predict(this.#chosen) ?? 0) - (this.#model.predict(index) as number)
-      const queueMs = waitingBytes / (this.#goodput.value ?? 1)
-      const trialMs = ms + queueMs + bufferedBytes / this.#model.speed
-      if (now - this.#checkedAt < (trialMs * (1 - Math.exp(-loss))) / SHARE) continue
+      if (index === this.#chosen || index > this.#chosen + 1 || !model.isAllowed(index)) continue
+      if ((model.rateOf(index) ?? 0) < 0.9 * goodput) continue
+      const share = Math.exp(model.gainOf(index, this.#chosen))
+      if (pausedMs < (trialMs * (1 - share)) / SHARE) continue
       this.#lastChecked = index
       return index
     }

@@ -50,17 +50,6 @@ export interface Window {
   speeds: readonly number[]
 }
 
-/** The costs of one encoding. */
-export interface MeasuredEncoding {
-  /** The index of its effort. */
-  index: number
-  plainBytes: number
-  wireBytes: number
-  ms: number
-  /** The time at its end. */
-  at: number
-}
-
 /** Sums over the encodings at an effort, in which older ones count less. */
 interface Estimate {
   ms: number
@@ -115,31 +104,31 @@ export class EffortModel {
     if (restCost !== undefined) this.#restCost.add(restCost)
   }
 
-  /** Returns the milliseconds of an encoding, cut off if it was probably interrupted. */
-  uninterruptedMs({ index, plainBytes, ms }: MeasuredEncoding): number {
-    const known = this.#estimates[index]
-    return known ? Math.min(ms, OUTLIER * expectedMs(known, plainBytes)) : ms
-  }
-
-  /** Records an encoding. @param current - as in `observe` */
-  record(encoding: MeasuredEncoding, current: number): void {
-    const { index, plainBytes, wireBytes, at } = encoding
+  /** Records an encoding that ended at `now`, at the effort in use (`isCurrent`) or another. */
+  record(
+    index: number,
+    plainBytes: number,
+    wireBytes: number,
+    ms: number,
+    now: number,
+    isCurrent: boolean,
+  ): void {
     if (plainBytes === 0) return
-    if (index === current) {
+    if (isCurrent) {
       this.#plainBytes += plainBytes
       this.#wireBytes += wireBytes
     }
-    const ms = this.uninterruptedMs(encoding)
     const known = this.#estimates[index]
     if (!known) {
-      this.#estimates[index] = { ms, plainBytes, wireBytes, at }
+      this.#estimates[index] = { ms, plainBytes, wireBytes, at: now }
       return
     }
-    const keep = MEMORY_MS / (MEMORY_MS + at - known.at)
-    known.ms = known.ms * keep + ms
+    const keep = MEMORY_MS / (MEMORY_MS + now - known.at)
+    const expectedMs = (known.ms / known.plainBytes) * plainBytes
+    known.ms = known.ms * keep + Math.min(ms, OUTLIER * expectedMs)
     known.plainBytes = known.plainBytes * keep + plainBytes
     known.wireBytes = known.wireBytes * keep + wireBytes
-    known.at = at
+    known.at = now
   }
 
   /** Forgets the observations of other efforts once the one in use compresses differently. */
@@ -214,6 +203,3 @@ export class EffortModel {
     this.#corrections[index] = { by, until, speed: this.speed }
   }
 }
-
-const expectedMs = ({ ms, plainBytes }: Estimate, bytes: number): number =>
-  (ms * bytes) / plainBytes
