@@ -75,7 +75,7 @@ export class EffortController {
   #unlimited = 0
   /** The effort to which level 0 gives way once something is the limit again. */
   #restedFrom: number | undefined
-  /** Whether the network was not the limit for a while, and has not made the connection wait since. */
+  /** Whether the program has paused, and the network has not made the connection wait since. */
   #hasPaused = false
   /** The effort of the next encoding, once `next` has chosen it. */
   #next = -1
@@ -102,7 +102,7 @@ export class EffortController {
     const trial = this.#trial
     if (this.#next >= 0) return EFFORTS[this.#next] as number
     this.#waitingBytes = waitingBytes
-    // The bytes of a failed trial must be sent too, so the queue is limited if the effort makes them longer.
+    // The bytes of a failed trial must be sent too: limit them if the effort makes them longer.
     if (
       trial &&
       Math.min(trial.encodedBytes, waitingBytes) > TRIED_MAX_BYTES &&

@@ -106,7 +106,7 @@ export class EffortMeter {
     this.#begin(now)
   }
 
-  /** Windows of a connection that waits begin and end with drains, because the network takes much at once. */
+  /** Whether a window may end. While a connection waits, it ends with a drain, as bytes go in bursts. */
   #mayEnd(now: number, isDrained: boolean): boolean {
     if (isDrained) return true
     const [network] = this.#networks
