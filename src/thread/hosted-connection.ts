@@ -46,6 +46,7 @@ export class HostedConnection implements FrameRelaySink {
   /** Writes queued while the network has no room. */
   #waiting: Queue<Write | Command | FlushMark> | undefined
   readonly state: SharedState = new SharedState()
+  readonly isBehind = false
   #isEnding = false
   /** Number of messages received, and number that may be received; 0 is no limit. */
   #receivedMessages = 0
@@ -84,17 +85,13 @@ export class HostedConnection implements FrameRelaySink {
     this.connection.waitToSend()
   }
 
-  get isBehind(): boolean {
-    return false
-  }
-
   get waitsToSend(): boolean {
     return (this.#waiting?.length ?? 0) > 0
   }
 
   /** Whether the network has room and the queue is empty. */
   get #mayWrite(): boolean {
-    return !this.connection.blocked && !this.#waiting?.length
+    return !this.connection.blocked && !this.waitsToSend
   }
 
   /** Whether a write would be sent at once. */
@@ -177,10 +174,8 @@ export class HostedConnection implements FrameRelaySink {
     this.#freeMemory()
     this.#countWaiting()
     const waiting = this.#waiting
-    if (waiting) {
-      while (waiting.length > 0 && !this.connection.blocked)
-        this.#writeNow(waiting.shift() as Write | Command | FlushMark)
-    }
+    while (waiting?.length && !this.connection.blocked)
+      this.#writeNow(waiting.shift() as Write | Command | FlushMark)
     this.#checkEnd()
   }
 
@@ -213,7 +208,7 @@ export class HostedConnection implements FrameRelaySink {
   }
 
   #checkEnd(): void {
-    if (this.#isEnding && (this.#waiting?.length ?? 0) === 0) this.connection.end()
+    if (this.#isEnding && !this.waitsToSend) this.connection.end()
   }
 
   // -- Receiving -------------------------------------------------------------------
