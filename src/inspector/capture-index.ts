@@ -60,7 +60,7 @@ export class CaptureIndex {
   readonly #parts = new Column(Uint32Array)
   readonly #plainBytes = new Column(Float64Array)
   readonly #wireBytes = new Column(Float64Array)
-  /** The index in an arena, the arena's messages less one (both 0 to 255), and whether there is an arena. */
+  /** Index in an arena, its messages less one (a byte each), and a bit if there is an arena. */
   readonly #arena = new Column(Uint32Array)
   readonly #record = new Column(Float64Array)
   /** The end of each row's entries in #ranges, which begin at the end of the previous row's. */
@@ -171,7 +171,7 @@ export class CaptureIndex {
     return this.#wireBytes.get(index)
   }
 
-  /** Returns whether a row is a message of CURVE, of which nothing but its bytes on the wire is known. */
+  /** Returns whether a row is a message of CURVE, of which only the bytes on the wire are known. */
   isEncrypted(index: number): boolean {
     return (this.#forms.get(index) & ENCRYPTED) !== 0
   }

@@ -31,9 +31,7 @@ export class Column {
 
 const PAGE_BYTES = 1 << 20
 const LENGTH_BYTES = 2
-/** Maximum number of pieces of a record. */
 export const MAX_PIECES = 32
-/** Maximum size of a record. */
 const MAX_RECORD_BYTES = 0xffff
 
 /** Bytes that a number represents exactly. */

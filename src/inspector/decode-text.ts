@@ -7,7 +7,7 @@ import { contentOf } from "../capture/streams/messages.js"
 import type { Pasted, PastedPart, PastedPiece } from "./protocol.js"
 import { readable } from "./readable.js"
 
-/** Maximum bytes of a part, parts of a message, and pieces (messages, commands and others) that are shown. */
+/** Maximum bytes of a part, parts of a message, and pieces that are shown. */
 const SHOWN_BYTES = 16 << 10
 const SHOWN_PARTS = 100
 const SHOWN_PIECES = 100

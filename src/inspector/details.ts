@@ -12,7 +12,7 @@ import { arrows } from "./table.js"
 /** Bytes of a part that are shown at first, and that each press of the button adds. */
 const WINDOW = 64 << 10
 
-/** What is said about a dictionary that is not in the capture. */
+/** The text about a dictionary that is not in the capture. */
 const DICTIONARY = {
   given: "loaded, not in the capture: a wrong one makes wrong plaintext",
   missing: "probably needed, not in the capture",
@@ -51,7 +51,7 @@ export class DetailPane {
     this.#drawParts()
   }
 
-  /** Shows the reason why a row cannot be shown. */
+  /** Shows why there are no details. */
   fail(message: string): void {
     this.#details = undefined
     this.#shown++
@@ -225,7 +225,6 @@ export class DetailPane {
   }
 }
 
-/** Says how many parts of a message are not shown, and what is in them. */
 function othersText({ parts, plainBytes }: Row, shown: readonly PartDetails[]): string {
   const left = shown.reduce((left, part) => left - (part.plainBytes ?? 0), plainBytes)
   return `${plural(parts - shown.length, "part")}, with ${plural(left, "byte")}`
@@ -317,7 +316,6 @@ function coloured(text: string): (Node | string)[] {
   return nodes
 }
 
-/** Returns the class of a token that has a colour. */
 function kindOf(token: string, named: boolean): string | undefined {
   if (token.startsWith('"')) return named ? "name" : "string"
   if (/^[-\d]/.test(token)) return "number"

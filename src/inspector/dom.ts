@@ -33,18 +33,15 @@ function fill<E extends Element>(element: E, attributes: Attributes, children: C
   return element
 }
 
-/** Adds a node or text at the end of an element. */
 export function append(element: Element, child: Node | string): void {
   element.append(typeof child === "string" ? visibleLines(child) : child)
 }
 
-/** Replaces the content of an element by text. */
 export function setText(element: Element, text: string): void {
   const shown = visibleLines(text)
   if (element.textContent !== shown) element.textContent = shown
 }
 
-/** Sets the title of the page. */
 export function setTitle(text: string): void {
   document.title = visibleLines(text)
 }

@@ -6,8 +6,8 @@ import { sleep } from "./steps.js"
 /** Milliseconds between checks for more bytes. */
 const POLL_MS = 100
 /**
- * Failures in a row after which following ends. Some are normal after a computer wakes up, or while others
- * hold all connections. Each wait is twice as long as the one before: 6.3 s together.
+ * Failures in a row after which following ends. Some are normal after a computer wakes up, or while
+ * others hold all connections. Each wait is twice as long as the one before: 6.3 s together.
  */
 const ATTEMPTS = 7
 /** Bytes to read at once from a file that was chosen. */
@@ -71,7 +71,6 @@ function fromServer(url: string): ReadMore {
   }
 }
 
-/** Reads a file that was chosen in the page. */
 function fromHandle(handle: FileSystemFileHandle): ReadMore {
   return async (file) => {
     for (;;) {

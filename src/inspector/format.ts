@@ -39,7 +39,7 @@ export function seconds(nanoseconds: number | undefined): string {
   return nanoseconds === undefined ? "" : (nanoseconds / 1e9).toFixed(6)
 }
 
-/** Returns the smallest of … 0.5, 1, 2, 5, 10, 20, 50 … that is at least `number`, which is above 0. */
+/** Rounds a number above 0 up to one of … 0.5, 1, 2, 5, 10, 20, 50 …. */
 export function roundUp(number: number): number {
   const power = 10 ** Math.floor(Math.log10(number))
   // The last digit of powers below 1 may be inexact.

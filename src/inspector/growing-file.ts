@@ -22,7 +22,6 @@ export class GrowingFile implements CaptureFile {
     return this.#blocks.length * BLOCK_BYTES + this.#tailBytes
   }
 
-  /** Whether no more bytes will come. */
   get ended(): boolean {
     return this.#ended
   }

@@ -72,7 +72,7 @@ export class Loading {
   }
 
   /**
-   * Ends all work. Resolves once the files are not read any more, as what is being saved or added up goes on.
+   * Ends all work but what is being saved or reported. Resolves once the files are not read any more.
    */
   async close(): Promise<void> {
     this.#closed = true

@@ -219,7 +219,6 @@ setText(byId("filter-help"), filterHelp)
 
 // The rows that match
 
-/** Maximum size of what is copied. */
 const COPY_MAX_BYTES = 16 << 20
 
 async function saveRows(form: Saved, extension: string): Promise<void> {
@@ -359,7 +358,7 @@ async function readDictionary(file: File): Promise<void> {
   if (fits) setDictionary({ name: file.name, bytes: new Uint8Array(await file.arrayBuffer()) })
 }
 
-/** Decodes the open capture again with a dictionary. */
+/** Uses another dictionary, with which the open capture is read again. */
 function setDictionary(given: typeof dictionary): void {
   dictionary = given
   setText(byId("dictionary-name"), given ? `${given.name}, ${bytes(given.bytes.length)}` : "none")

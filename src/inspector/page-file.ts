@@ -1,10 +1,10 @@
 /**
- * Files that were chosen in the page. The worker reads them through the page: if the page was opened from disk,
- * workers in WebKit cannot read any Blob.
+ * Files that were chosen in the page. The worker reads them through the page: workers in WebKit cannot
+ * read any Blob if the page was opened from disk.
  */
 import type { CaptureFile, Range } from "./reading.js"
 
-/** What the worker is given of a file: it writes ranges to the port, and reads answers in their order. */
+/** A file as the worker gets it: the port takes ranges, and answers in their order. */
 export interface SharedFile {
   name: string
   port: MessagePort
@@ -43,7 +43,7 @@ export class PageFile implements CaptureFile {
   readonly name: string
   size = 0
   readonly #port: MessagePort
-  /** Those who wait for an answer, the oldest first. */
+  /** Callbacks of pending reads, the oldest first. */
   readonly #waiting: ((answer: Answer) => void)[] = []
   readonly #size: Promise<Answer>
 

@@ -36,8 +36,8 @@ export interface Row {
   /** Whether the row, or a part of it, is an error. */
   failed: boolean
   /**
-   * "given" if it was decompressed with a dictionary that is not in the capture, but loaded; "missing" if
-   * it probably needs one that is not known.
+   * "given" if it was decompressed with a dictionary that the user loaded; "missing" if it probably
+   * needs one that is not in the capture.
    */
   dictionary: CapturePart["dictionary"]
   /** The beginning of each part, or what else the row says, as readable text. */
@@ -134,7 +134,7 @@ export interface Charts {
   /** Bytes of the messages in each bin. */
   plain: number[]
   wire: number[]
-  /** Number of messages by size: index i counts those of 2^(i-1) to 2^i - 1 bytes, index 0 empty ones. */
+  /** Messages by size: index 0 counts empty ones, i those of 2^(i-1) to 2^i - 1 bytes. */
   plainSizes: number[]
   wireSizes: number[]
 }

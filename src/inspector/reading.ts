@@ -1,4 +1,4 @@
-/** Reads the files of a capture in pieces, merged by time. All readings of the same files take the same steps. */
+/** Reads the files of a capture in steps, merged by time. Each reading of them takes the same steps. */
 
 import type { CaptureEvent } from "../capture/events.js"
 import { CaptureReader } from "../capture/index.js"
@@ -26,7 +26,7 @@ export class Reading {
   /** How far each file was read, in bytes. */
   readonly #places: number[]
   readonly #reader: CaptureReader
-  /** The size of each step, including one that failed. A file that grows may have few bytes at a time. */
+  /** Bytes of each step, including one that failed: a file that grows may have few at a time. */
   readonly #steps = new Column(Uint32Array)
   /** Bytes of all files that were read. */
   bytesRead = 0

@@ -1,4 +1,4 @@
-/** Tables about the rows that match: the capture is read once more, because the index has only the beginnings. */
+/** Adds up tables about the rows that match, while the capture is read once more. */
 import type { CaptureEvent } from "../capture/events.js"
 import { Exchanges } from "../capture/exchanges/exchanges.js"
 import { exchangeReport } from "../capture/reports/exchange-report.js"

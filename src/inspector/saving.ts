@@ -1,4 +1,4 @@
-/** Saves rows as files: the capture is read once more, because the index has only the beginnings. */
+/** Saves rows, while the capture is read once more: the index has only the beginnings. */
 import type { CaptureEvent, CaptureMessage } from "../capture/events.js"
 import { jsonRow } from "../capture/json-rows.js"
 import { PackedMessage } from "../capture/streams/packed-message.js"

@@ -54,7 +54,7 @@ export function* chartsOf(index: CaptureIndex, view: View): Stepped<Charts> {
   return { start: first * binNanoseconds, binNanoseconds, plain, wire, plainSizes, wireSizes }
 }
 
-/** Returns whether a row is a message. Of those that are encrypted, only the size on the wire is known. */
+/** Returns whether a row is a message; of encrypted ones only the size on the wire is known. */
 const isMessage = (index: CaptureIndex, row: number): boolean =>
   index.kind(row) === "message" || index.isEncrypted(row)
 

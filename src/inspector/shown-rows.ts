@@ -1,4 +1,4 @@
-/** The rows that the page shows: filtered, sorted, and drawn as charts, in steps while others are added. */
+/** The rows that the page shows: filtered, sorted and drawn as charts, in steps. */
 import type { CaptureEvent } from "../capture/events.js"
 import type { CaptureIndex } from "./capture-index.js"
 import type { Charts, Row, Sorting, ViewState } from "./protocol.js"
@@ -96,8 +96,8 @@ export class ShownRows {
   }
 
   /**
-   * Tests the row of `event`, which was added last, for `milliseconds` at most. If it is tested later, the
-   * files have to be read again for it.
+   * Tests the row of `event`, which was added last, unless the rows before take `milliseconds`. If it is
+   * tested later, the files are read again for it.
    */
   testNewest(event: CaptureEvent, milliseconds: number): void {
     this.#view.step(milliseconds)

@@ -29,7 +29,7 @@ export function* sorted(
     rows[place] = row
     keys[row] = key(index, row, column)
   }
-  // The ratio of a message without bytes of its own is infinite, and the difference of two is not a number.
+  // A ratio may be infinite, and the difference of two infinities is not a number.
   const byKey: Order = (a, b) => (keys[a] === keys[b] ? 0 : keys[a]! - keys[b]!)
   const ascending: Order =
     column === "content" ? (a, b) => byKey(a, b) || index.compareContent(a, b) : byKey

@@ -1,4 +1,4 @@
-/** The bar between the table and the pane below it, which can be dragged or moved with the arrow keys. */
+/** The bar between the table and the details, which can be dragged or moved with arrow keys. */
 
 const STEP = 24
 const MIN_PERCENT = 15

@@ -12,7 +12,6 @@ const ROW_HEIGHT = 24
  * scrollbar is proportional.
  */
 const MAX_HEIGHT = 16_000_000
-/** Number of rows that are fetched together. */
 const PAGE_ROWS = 100
 const KEPT_PAGES = 60
 
@@ -20,11 +19,11 @@ interface Options {
   fetch(view: number, from: number, count: number): Promise<Row[]>
   /** Returns the place of a row by its number. */
   place(view: number, row: number): Promise<number | undefined>
-  /** The selected row has changed. */
+  /** Called when another row is selected. */
   onSelect(): void
-  /** The selected row is to be shown in full. */
+  /** Called to show the details of the selected row. */
   onOpen(): void
-  /** The rows are to be sorted; undefined is the order of the capture. */
+  /** Called to sort the rows; undefined is the order of the capture. */
   onSort(sorting: Sorting | undefined): void
 }
 
