@@ -45,7 +45,7 @@ static int32_t receive_arena(zl_transcoder *t, span *s, const zmtp_frame *frame)
   if (status < 0) return status;
   s->in += frame->head_bytes + frame->body_bytes;
   s->out += arena.bytes;
-  count_arena(t, &arena, frame->body_bytes);
+  zl_count_arena(t, &arena, frame->body_bytes);
   return STEP_DONE;
 }
 
@@ -73,7 +73,7 @@ static int32_t try_part(zl_transcoder *t, span *s, const zmtp_frame *frame, uint
     if (room_left(s) < ZMTP_LONG_HEAD) return needs_room(s, ZMTP_LONG_HEAD);
     s->in += frame->head_bytes + ZL_SENTINEL_BYTES;
     s->out += zmtp_frame_write(s->out, more, part->plain_bytes);
-    count_part(t, place, part->plain_bytes, body);
+    zl_count_part(t, place, part->plain_bytes, body);
     return pass_body(t, part->plain_bytes);
   }
 
@@ -90,7 +90,7 @@ static int32_t try_part(zl_transcoder *t, span *s, const zmtp_frame *frame, uint
   }
 
   const uint64_t plain = part->plain_bytes;
-  if (plain > ZL_PART_MAX) return leave_large(t, s, frame, place);
+  if (plain > ZL_PART_MAX) return zl_leave_large(t, s, frame, place);
   if (have < body) return needs_input(s, whole);
   if (room_left(s) < ZMTP_LONG_HEAD + plain) return needs_room(s, ZMTP_LONG_HEAD + plain);
   uint32_t head = zmtp_frame_write(s->out, more, plain);
@@ -98,7 +98,7 @@ static int32_t try_part(zl_transcoder *t, span *s, const zmtp_frame *frame, uint
   if (status < 0) return status;
   s->in += whole;
   s->out += head + plain;
-  count_part(t, place, plain, body);
+  zl_count_part(t, place, plain, body);
   return STEP_DONE;
 }
 

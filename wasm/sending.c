@@ -102,7 +102,7 @@ static int32_t send_arena(zl_transcoder *t, span *s, const zl_arena *arena) {
   }
   put_head(s, 0, wire);
   s->in += arena->bytes;
-  count_arena(t, arena, wire);
+  zl_count_arena(t, arena, wire);
   return STEP_DONE;
 }
 
@@ -156,7 +156,7 @@ static int32_t send_plain(zl_transcoder *t, span *s, const zmtp_frame *frame, ui
   s->out += zmtp_frame_write(s->out, frame->flags & ZMTP_MORE, body + ZL_SENTINEL_BYTES);
   zl_write_u32le(s->out, ZL_SENTINEL_PLAIN);
   s->out += ZL_SENTINEL_BYTES;
-  count_part(t, place, body, body + ZL_SENTINEL_BYTES);
+  zl_count_part(t, place, body, body + ZL_SENTINEL_BYTES);
   return pass_body(t, body);
 }
 
@@ -185,8 +185,8 @@ uint32_t zl_sending_plain(zl_transcoder *t, uint8_t *target, uint32_t more, uint
   const uint64_t body = zl_join_u64(low, high);
   const int is_sampled = t->sender.effort != ZL_NO_EFFORT && body >= t->sender.min_bytes;
   if (is_sampled) zl_note_trial(t, body, 0);
-  count_part(t, (t->inside ? 0u : ZL_FIRST) | (more ? 0u : ZL_LAST), body,
-             body + ZL_SENTINEL_BYTES);
+  zl_count_part(t, (t->inside ? 0u : ZL_FIRST) | (more ? 0u : ZL_LAST), body,
+                body + ZL_SENTINEL_BYTES);
   uint32_t head = zmtp_frame_write(target, more ? ZMTP_MORE : 0, body + ZL_SENTINEL_BYTES);
   zl_write_u32le(target + head, ZL_SENTINEL_PLAIN);
   return head + ZL_SENTINEL_BYTES;
@@ -220,7 +220,7 @@ int32_t zl_send_part(zl_transcoder *t, span *s, const zmtp_frame *frame, uint32_
   }
 
   if (body < t->sender.min_bytes) return send_plain(t, s, frame, place);
-  if (body > ZL_PART_MAX) return leave_large(t, s, frame, place);
+  if (body > ZL_PART_MAX) return zl_leave_large(t, s, frame, place);
   if (input_left(s) < whole) return needs_input(s, whole);
   if (room_left(s) < ZMTP_LONG_HEAD + ZL_SENTINEL_BYTES + body)
     return needs_room(s, ZMTP_LONG_HEAD + ZL_SENTINEL_BYTES + body);
@@ -236,6 +236,6 @@ int32_t zl_send_part(zl_transcoder *t, span *s, const zmtp_frame *frame, uint32_
   if (wire == 0) return send_plain(t, s, frame, place);
   put_head(s, frame->flags & ZMTP_MORE, wire);
   s->in += whole;
-  count_part(t, place, body, wire);
+  zl_count_part(t, place, body, wire);
   return STEP_DONE;
 }

@@ -53,6 +53,30 @@ const zl_large *zl_large_part(const zl_transcoder *t) {
   return &t->large;
 }
 
+void zl_count_part(zl_transcoder *t, uint32_t place, uint64_t plain, uint64_t wire) {
+  if (place & ZL_LAST && t->sender.apart > 0) t->sender.apart--;
+  t->traffic.plain_bytes += plain;
+  t->traffic.wire_bytes += wire;
+  t->inside = !(place & ZL_LAST);
+  t->part_index = t->inside ? t->part_index + 1 : 0;
+  t->sender.sampled = 0;
+  if (place & ZL_LAST) t->traffic.messages++;
+}
+
+void zl_count_arena(zl_transcoder *t, const zl_arena *arena, uint64_t wire) {
+  t->traffic.messages += arena->messages;
+  t->traffic.plain_bytes += arena->plain_bytes;
+  t->traffic.wire_bytes += wire;
+  t->traffic.arenas++;
+}
+
+int32_t zl_leave_large(zl_transcoder *t, span *s, const zmtp_frame *frame, uint32_t place) {
+  t->large = (zl_large){.body_bytes = frame->body_bytes, .place = place, .index = t->part_index};
+  t->state = LARGE;
+  s->in += frame->head_bytes;
+  return ZL_LARGE_PART;
+}
+
 static int32_t greeting_step(zl_transcoder *t, span *s) {
   if (s->in == s->in_end) return needs_input(s, 1);
   if (room_left(s) < ZMTP_GREETING_BYTES) return needs_room(s, ZMTP_GREETING_BYTES);
@@ -96,10 +120,10 @@ uint32_t zl_large_done(zl_transcoder *t, uint8_t *target, uint32_t low, uint32_t
   uint64_t other = zl_join_u64(low, high);
   uint32_t place = t->large.place;
   if (t->direction == RECEIVING)
-    count_part(t, place, other, t->large.body_bytes);
+    zl_count_part(t, place, other, t->large.body_bytes);
   else {
     zl_note_trial(t, t->large.body_bytes, other < t->large.body_bytes + ZL_SENTINEL_BYTES);
-    count_part(t, place, t->large.body_bytes, other);
+    zl_count_part(t, place, t->large.body_bytes, other);
   }
   t->state = FRAME;
   return zmtp_frame_write(target, place & ZL_LAST ? 0 : ZMTP_MORE, other);

@@ -65,6 +65,13 @@ int32_t zl_send_part(zl_transcoder *t, span *s, const zmtp_frame *frame, uint32_
 /* Records a sent part that was tried or sampled, and whether it got shorter. */
 void zl_note_trial(zl_transcoder *t, uint64_t body, int shrank);
 
+/* Counts a part whose header has been handled, and moves past it. */
+void zl_count_part(zl_transcoder *t, uint32_t place, uint64_t plain, uint64_t wire);
+void zl_count_arena(zl_transcoder *t, const zl_arena *arena, uint64_t wire);
+
+/* Leaves a part to the caller, and skips its frame header. */
+int32_t zl_leave_large(zl_transcoder *t, span *s, const zmtp_frame *frame, uint32_t place);
+
 static inline uint64_t input_left(const span *s) {
   return (uint64_t)(s->in_end - s->in);
 }
@@ -88,38 +95,11 @@ static inline void pass_on(span *s, uint64_t bytes) {
   s->out += bytes;
 }
 
-/* Counts a part whose header has been handled, and moves past it. */
-static inline void count_part(zl_transcoder *t, uint32_t place, uint64_t plain, uint64_t wire) {
-  if (place & ZL_LAST && t->sender.apart > 0) t->sender.apart--;
-  t->traffic.plain_bytes += plain;
-  t->traffic.wire_bytes += wire;
-  t->inside = !(place & ZL_LAST);
-  t->part_index = t->inside ? t->part_index + 1 : 0;
-  t->sender.sampled = 0;
-  if (place & ZL_LAST) t->traffic.messages++;
-}
-
-static inline void count_arena(zl_transcoder *t, const zl_arena *arena, uint64_t wire) {
-  t->traffic.messages += arena->messages;
-  t->traffic.plain_bytes += arena->plain_bytes;
-  t->traffic.wire_bytes += wire;
-  t->traffic.arenas++;
-}
-
 /* Passes the rest of a body on unchanged. */
 static inline int32_t pass_body(zl_transcoder *t, uint64_t bytes) {
   t->body_left = bytes;
   t->state = BODY;
   return STEP_DONE;
-}
-
-/* Leaves a part to the caller, and skips its frame header. */
-static inline int32_t leave_large(zl_transcoder *t, span *s, const zmtp_frame *frame,
-                                  uint32_t place) {
-  t->large = (zl_large){.body_bytes = frame->body_bytes, .place = place, .index = t->part_index};
-  t->state = LARGE;
-  s->in += frame->head_bytes;
-  return ZL_LARGE_PART;
 }
 
 #endif
