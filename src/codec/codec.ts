@@ -157,8 +157,7 @@ export class Codec {
     this.#checkOpen()
     const bytes = checkView("plain", plain)
     const wire = this.#encoder.part(bytes)
-    countPlain(this.#sent, [[bytes]])
-    countWire(this.#sent, [[wire]])
+    countPart(this.#sent, bytes.length, wire.length)
     return wire
   }
 
@@ -176,7 +175,7 @@ export class Codec {
     const bytes = checkView("wire", wire)
     const decoded = this.#decoder.part(new ArraySource(bytes), ALONE, 0, splitFrames)
     if (!Array.isArray(decoded)) {
-      this.#receive([[decoded]], [bytes])
+      countPart(this.#received, decoded.length, bytes.length)
       return decoded
     }
     if (decoded.length > 0)

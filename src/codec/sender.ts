@@ -1,18 +1,11 @@
 import { copyShared } from "../base/copy-shared.js"
 import { fixedView } from "../base/fixed-view.js"
-import { REFERRED_MIN_BYTES } from "../base/limits.js"
 import { concat } from "./arrays.js"
+import { appendBody, frameHead, framesChunk, partsOf } from "./bare-frames.js"
 import { type Chunk, ChunkBuilder, type Content } from "./chunk.js"
 import { DictionaryGroups, type Recipient } from "./dictionary-groups.js"
 import { closed } from "./errors.js"
-import {
-  countFrames,
-  FrameHead,
-  frameHeadLength,
-  LONG_HEAD_BYTES,
-  MORE,
-  writeFrameHead,
-} from "./frames.js"
+import { FrameHead, LONG_HEAD_BYTES, MORE } from "./frames.js"
 import { GOES_PLAIN, INPUT, type Instance, IS_TRIED, LARGE_PART, OUTPUT } from "./instance.js"
 import { BYPASS_FRAMES, BYPASS_MIN_BYTES } from "./long-bodies.js"
 import { loadInstanceSync } from "./module.js"
@@ -49,7 +42,6 @@ export interface EncodeOptions {
 }
 
 const NO_FRAMES = new Uint8Array(0)
-const NO_PARTS: readonly Uint8Array[] = []
 const NO_MESSAGES: PlainMessages = {
   bytes: new Uint8Array(0),
   messages: 0,
@@ -397,72 +389,8 @@ export class Sender {
   }
 }
 
-/**
- * Returns a chunk with `frames`, then `message`, as bare frames. The large parts of `message` stay where
- * they are.
- */
-export function framesChunk(
-  builder: ChunkBuilder,
-  frames: Uint8Array,
-  message: readonly Uint8Array[] = NO_PARTS,
-): Chunk {
-  builder.begin()
-  try {
-    builder.append(frames)
-    let { messages, plainBytes } = countFrames(frames)
-    if (message.length > 0) messages++
-    for (const [i, part] of message.map(fixedView).entries()) {
-      builder.append(frameHead(part, i < message.length - 1 ? MORE : 0))
-      appendBody(builder, part, true)
-      plainBytes += part.length
-    }
-    return builder.end({
-      messages,
-      plainBytes,
-      wireBytes: plainBytes,
-      dictionary: undefined,
-      packing: "frames",
-    })
-  } catch (error) {
-    builder.abandon()
-    throw error
-  }
-}
-
-function appendBody(builder: ChunkBuilder, part: Uint8Array, stays: boolean): void {
-  if (stays && part.length >= REFERRED_MIN_BYTES) builder.refer(part)
-  else builder.append(part)
-}
-
 /** Returns the message that sends a dictionary. */
 function frameDictionary(dictionary: Uint8Array): Uint8Array {
   const part = dictionaryPart(dictionary)
   return concat([frameHead(part, 0), part])
-}
-
-/** Returns the parts of a chunk of one message in frames. Those of references stay where they are. */
-function partsOf({ bytes, references }: Chunk): Uint8Array[] {
-  const parts: Uint8Array[] = []
-  const head = new FrameHead()
-  let next = 0
-  for (let at = 0; at < bytes.length; ) {
-    const start = head.read(bytes, at)
-    const reference = references[next]
-    if (reference?.at === start) {
-      parts.push(reference.part)
-      next++
-      at = start
-    } else {
-      at = start + head.bodyBytes
-      parts.push(bytes.subarray(start, at))
-    }
-  }
-  return parts
-}
-
-/** Returns the head of a part's frame. */
-function frameHead(part: Uint8Array, more: number): Uint8Array {
-  const head = new Uint8Array(frameHeadLength(part.length))
-  writeFrameHead(head, 0, more, part.length)
-  return head
 }
