@@ -180,9 +180,9 @@ export type All = Omit<typeof v5, "Socket" | "createSocket" | "socket"> & {
   socket: typeof createSocket
 }
 
+/** Everything in one object, as `require()` returns it. */
 const all: All = { ...zeromq, Socket, createSocket, socket }
 
-/** Everything in one object, as `require()` returns it. */
 export default all
 
 export type { EndpointOptions, Lz4 }

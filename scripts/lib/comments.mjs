@@ -9,7 +9,7 @@ export const COMMENT_MAX_COLUMNS = 105
 export function longComments(text) {
   const lines = text.split("\n")
   const isLong = (/** @type {string} */ line) =>
-    line.length > COMMENT_MAX_COLUMNS && /(^|\s)(\/\/|\/\*|\*) ?/.test(line)
+    line.length > COMMENT_MAX_COLUMNS && /^\s*(\/\/|\/\*|\*)/.test(line)
   return lines.flatMap((line, i) => (isLong(line) ? [i + 1] : []))
 }
 

@@ -81,7 +81,10 @@ export class CollectedBody<Bytes extends Uint8Array = Uint8Array> {
     return at + take
   }
 
-  /** Makes room for a body of which `filled` bytes have come: bounded by these, whatever the head declares. */
+  /**
+   * Makes room for a body of which `filled` bytes have come: bounded by these, whatever the head
+   * declares.
+   */
   #grow(filled: number): void {
     const first = FIRST_ROOM_BYTES * this.#growth
     const room = filled < first ? first : this.#growth * filled

@@ -1,4 +1,6 @@
-/** Returns whether threads can share `memory`. Some runtimes have none to share: Electron's pages, say. */
+/**
+ * Returns whether threads can share `memory`. Some runtimes have none to share: Electron's pages, say.
+ */
 export function isShared(memory: ArrayBufferLike): boolean {
   return typeof SharedArrayBuffer !== "undefined" && memory instanceof SharedArrayBuffer
 }

@@ -53,7 +53,9 @@ const TCP: TcpOptions = {
 export interface BridgeSpec {
   /** The endpoint to listen at. */
   from: string
-  /** The endpoint to dial for each connection. One of the two is lz4+tcp://, the other tcp:// or ipc://. */
+  /**
+   * The endpoint to dial for each connection. One of the two is lz4+tcp://, the other tcp:// or ipc://.
+   */
   to: string
   settings: Settings
   /** Limits of a message in either direction. The bytes are those that the plain side sends. */
@@ -130,7 +132,10 @@ export class Bridge {
     checkAddresses(spec)
   }
 
-  /** Starts to listen. Resolves to the endpoint with the real port. Rejects with an error that has a code. */
+  /**
+   * Starts to listen. Resolves to the endpoint with the real port. Rejects with an error that has a
+   * code.
+   */
   start(): Promise<string> {
     return this.#listen()
   }

@@ -117,7 +117,9 @@ export class CurveEnd {
     return this.#cipher?.violation?.error
   }
 
-  /** Greets a client as the other side is expected to, so that it shows its keys before that is dialled. */
+  /**
+   * Greets a client as the other side is expected to, so that it shows its keys before that is dialled.
+   */
   greet(): void {
     this.#greeted = this.#expected.greeting
     this.#sendGreeting(this.#greeted, 0)
@@ -257,7 +259,9 @@ class GreetingReader {
     return this.length === GREETING_BYTES
   }
 
-  /** Returns the bytes of a chunk that belong to the greeting. @throws ProtocolError if it is refused. */
+  /**
+   * Returns the bytes of a chunk that belong to the greeting. @throws ProtocolError if it is refused.
+   */
   read(chunk: Uint8Array): Uint8Array {
     const taken = chunk.subarray(0, GREETING_BYTES - this.length)
     this.bytes.set(taken, this.length)
@@ -324,7 +328,9 @@ class RelayedServer extends CurveServer {
     this.authenticated(undefined)
   }
 
-  /** Looks the client up in the list. Its metadata goes on, but the other side's may not be there yet. */
+  /**
+   * Looks the client up in the list. Its metadata goes on, but the other side's may not be there yet.
+   */
   protected override authenticate({ values }: Credentials): void {
     const { clientKeys, clientKeysOption } = this.#keys
     const key = formatKey(values[0] as Uint8Array)

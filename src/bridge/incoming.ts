@@ -29,9 +29,9 @@ export interface IncomingHandlers {
 }
 
 /**
- * A connection that was accepted, until there is another one to join it to. That is dialled only once the
- * peer has sent the signature of a greeting, as libzmq does before it waits for the other side's. With
- * the bridge as CURVE's server, it is dialled once the client has shown that it may connect.
+ * A connection that was accepted, until there is another one to join it to. That is dialled only once
+ * the peer has sent the signature of a greeting, as libzmq does before it waits for the other side's.
+ * With the bridge as CURVE's server, it is dialled once the client has shown that it may connect.
  */
 export class Incoming implements ChannelHandlers {
   /** The address of the peer. */

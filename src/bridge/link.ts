@@ -67,7 +67,9 @@ export class Link implements ChannelHandlers, PumpHandlers {
   readonly #fromLz4: Pump
   readonly #fromPlain: Pump
   #end: Ending | undefined
-  /** Whether the link is ended from here: a server that closes its connection then has refused nobody. */
+  /**
+   * Whether the link is ended from here: a server that closes its connection then has refused nobody.
+   */
   #isEnding = false
   #farewell: NodeJS.Timeout | undefined
   /** Bytes of the greetings not yet received. */

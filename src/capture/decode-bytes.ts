@@ -21,7 +21,9 @@ import { greetingHandshake } from "./streams/handshake.js"
 import { type DecodedMessage, kindOf, type TransportName } from "./streams/messages.js"
 import { withoutPassword } from "./streams/password.js"
 
-/** Frames with their heads, a greeting that frames may follow, or one part without the head of its frame. */
+/**
+ * Frames with their heads, a greeting that frames may follow, or one part without the head of its frame.
+ */
 export type BytesKind = "frames" | "greeting" | "part"
 
 export type DecodedPiece =

@@ -37,7 +37,9 @@ export interface Capture {
   refused: ReadonlyMap<string, number>
 }
 
-/** Maximum number of connections that are kept: each takes many times the size of its packets in memory. */
+/**
+ * Maximum number of connections that are kept: each takes many times the size of its packets in memory.
+ */
 export const KEPT_CONNECTIONS_MAX: number = 100_000
 /** Maximum bytes of the messages and commands that are kept. */
 const KEPT_MAX_BYTES = 1 << 30

@@ -141,7 +141,9 @@ export interface CaptureConnection {
    * the ports.
    */
   readonly begun: boolean
-  /** The transport, as shown by its messages: "tcp" is plain ZMTP. Undefined before the first message. */
+  /**
+   * The transport, as shown by its messages: "tcp" is plain ZMTP. Undefined before the first message.
+   */
   transport: "lz4+tcp" | "tcp" | undefined
   /** The handshake of each side; undefined until it was read. */
   readonly handshakes: Record<Side, Handshake | undefined>

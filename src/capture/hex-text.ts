@@ -6,9 +6,9 @@ const TEXT_MAX_CHARS = 64 << 20
 const LINE_BYTES = 16
 
 /**
- * Reads bytes in hexadecimal: digits in pairs, with or without `0x` before them, and with blanks, commas,
- * colons, dashes or line breaks between them; or a dump with offsets, as `xxd`, `hexdump -C`, `tcpdump -X` and Wireshark
- * write it, of which only the bytes are read.
+ * Reads bytes in hexadecimal: digits in pairs, with or without `0x` before them, and with blanks,
+ * commas, colons, dashes or line breaks between them; or a dump with offsets, as `xxd`, `hexdump -C`,
+ * `tcpdump -X` and Wireshark write it, of which only the bytes are read.
  *
  * @throws SyntaxError that says what is not hexadecimal, and where.
  */

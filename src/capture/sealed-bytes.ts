@@ -2,7 +2,9 @@ import type { CaptureCommand, CaptureConnection } from "./events.js"
 
 const NAME = "MESSAGE"
 
-/** Returns the bytes on the wire of a command if it is a message that CURVE encrypts; undefined if not. */
+/**
+ * Returns the bytes on the wire of a command if it is a message that CURVE encrypts; undefined if not.
+ */
 export function sealedBytes(
   { encrypted }: CaptureConnection,
   { name, body }: CaptureCommand,

@@ -27,7 +27,9 @@ export function fileError(file: string, error: unknown, missing = "no such file"
 export const temporaryFileError = (error: unknown): InputError =>
   fileError((error as NodeJS.ErrnoException).path ?? tmpdir(), error)
 
-/** Calls `read`. Its error becomes what `errorOf` returns: by default, an InputError with the same text. */
+/**
+ * Calls `read`. Its error becomes what `errorOf` returns: by default, an InputError with the same text.
+ */
 export function orInputError<T>(
   read: () => T,
   errorOf = (error: unknown): Error => new InputError((error as Error).message),

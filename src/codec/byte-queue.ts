@@ -6,8 +6,9 @@ import { readAll, type Source } from "./source.js"
  */
 const ARRAY_MIN_BYTES = 8192
 /**
- * A new array has room for at least 1 / `ARRAY_SHARE` of the bytes in the queue. So there are few arrays,
- * however many pieces a peer sends, and the room that is not filled yet is a small part of the whole.
+ * A new array has room for at least 1 / `ARRAY_SHARE` of the bytes in the queue. So there are few
+ * arrays, however many pieces a peer sends, and the room that is not filled yet is a small part of the
+ * whole.
  */
 const ARRAY_SHARE = 8
 

@@ -130,7 +130,7 @@ export class Encoder {
       minBytes,
       effort,
     )
-    // The same condition as in send_arena in transcoder.c.
+    // The same condition as in send_arena in sending.c.
     if (LONG_HEAD_BYTES + wire >= length + SENTINEL_BYTES * parts) return undefined
     return instance.copy(target, wire)
   }

@@ -175,7 +175,9 @@ export function splitFrames(frames: Uint8Array): Uint8Array[][] {
   return messages
 }
 
-/** Returns the number of messages that end in a sequence of whole frames, and the bytes of their parts. */
+/**
+ * Returns the number of messages that end in a sequence of whole frames, and the bytes of their parts.
+ */
 export function countFrames(frames: Uint8Array): { messages: number; plainBytes: number } {
   let messages = 0
   let plainBytes = 0

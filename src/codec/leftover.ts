@@ -14,7 +14,9 @@ export class Leftover implements InputUser {
   readonly #instance: Instance
   /** Created on first use: most connections never need it. */
   #queue: ByteQueue | undefined
-  /** The bytes in INPUT from `#at` to `#end`, and the region from `#start` to `#limit` that they may use. */
+  /**
+   * The bytes in INPUT from `#at` to `#end`, and the region from `#start` to `#limit` that they may use.
+   */
   #at = 0
   #end = 0
   #start = 0

@@ -38,7 +38,9 @@ interface Large {
   bodyBytes: number
   place: number
   index: number
-  /** The blocks of a received part, once its body is complete; the plaintext of all, and of those left. */
+  /**
+   * The blocks of a received part, once its body is complete; the plaintext of all, and of those left.
+   */
   blocks: Iterator<Uint8Array> | undefined
   plainBytes: number
   plainLeft: number
@@ -180,7 +182,9 @@ export class Transcoder {
     this.#instance.exports.zl_sending_effort(this.handle, effort)
   }
 
-  /** Bytes to come of a body that is passed on unchanged; 0 if kept bytes have to be transcoded before. */
+  /**
+   * Bytes to come of a body that is passed on unchanged; 0 if kept bytes have to be transcoded before.
+   */
   get bodyLeft(): number {
     return this.keepsBytes ? 0 : this.#instance.exports.zl_body_left(this.handle) >>> 0
   }

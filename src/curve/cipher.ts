@@ -289,7 +289,9 @@ export class Opener {
     }
   }
 
-  /** Returns the size of the frame at `at`; 0 if it does not end in the chunk. Nothing is checked here. */
+  /**
+   * Returns the size of the frame at `at`; 0 if it does not end in the chunk. Nothing is checked here.
+   */
   #wholeBytes(chunk: Uint8Array, at: number): number {
     const end = this.#head.read(chunk, at) + this.#head.bodyBytes
     return end <= chunk.length ? end - at : 0
@@ -414,7 +416,9 @@ function frameRoom(bytes: number): Uint8Array {
   return room
 }
 
-/** Takes back memory of `frameRoom`, if it is of the size that is used again. Less may be in Node's pool. */
+/**
+ * Takes back memory of `frameRoom`, if it is of the size that is used again. Less may be in Node's pool.
+ */
 function spare(room: Uint8Array): void {
   if (room.length < REUSED_MIN_BYTES) return
   if (room.buffer.byteLength === REUSED_MAX_BYTES) spareFrame = new Uint8Array(room.buffer)

@@ -16,7 +16,8 @@ export const formatKey: (key: Uint8Array) => string = encodeGroups
  * quote the value, which may be a secret.
  *
  * @param name the option's name, for the error
- * @throws TypeError if this is neither text nor bytes. @throws Error with the code EINVAL if it is no key.
+ * @throws TypeError if this is neither text nor bytes. @throws Error with the code EINVAL if it is no
+ * key.
  */
 export function parseKey(name: string, given: unknown): Uint8Array {
   if (given === null) throw noKey(name, "null")
@@ -34,7 +35,9 @@ export function parseKey(name: string, given: unknown): Uint8Array {
   }
 }
 
-/** Returns text as bytes, in memory of their own: Node's Buffers share theirs, where a secret would stay. */
+/**
+ * Returns text as bytes, in memory of their own: Node's Buffers share theirs, where a secret would stay.
+ */
 function utf8(text: string): Uint8Array {
   const bytes = secretBytes(Buffer.byteLength(text))
   new TextEncoder().encodeInto(text, bytes)

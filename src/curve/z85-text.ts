@@ -3,7 +3,8 @@ import { checkView } from "../codec/options.js"
 import { decodeGroups, encodeGroups, GROUP_BYTES, GROUP_DIGITS } from "./z85.js"
 
 /**
- * Returns bytes as text in Z85 (RFC 32 of the ZeroMQ project), such as the key of a client that a ZAP handler is given.
+ * Returns bytes as text in Z85 (RFC 32 of the ZeroMQ project), such as the key of a client that a ZAP
+ * handler is given.
  *
  * @param bytes their number must be a multiple of 4, as that of a key, 32, is.
  * @throws TypeError
@@ -18,8 +19,8 @@ export function z85Encode(bytes: Uint8Array): string {
 }
 
 /**
- * Returns the bytes of text in Z85 (RFC 32 of the ZeroMQ project), such as a key that `curveKeyPair()` has made. Errors do not
- * quote the text, which may be a secret.
+ * Returns the bytes of text in Z85 (RFC 32 of the ZeroMQ project), such as a key that `curveKeyPair()`
+ * has made. Errors do not quote the text, which may be a secret.
  *
  * @throws TypeError
  */

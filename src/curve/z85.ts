@@ -25,8 +25,8 @@ export function encodeGroups(bytes: Uint8Array): string {
 }
 
 /**
- * Writes the bytes of digits into `target`, which has room for all of them. Returns what is wrong with the digits,
- * without quoting them; undefined if nothing is.
+ * Writes the bytes of digits into `target`, which has room for all of them. Returns what is wrong with
+ * the digits, without quoting them; undefined if nothing is.
  */
 export function decodeGroups(digits: Uint8Array, target: Uint8Array): string | undefined {
   const view = new DataView(target.buffer, target.byteOffset, target.byteLength)

@@ -26,7 +26,9 @@ export class XPub extends SocketType {
   #rest: Message = []
   #restAt = 0
   #isClosed = false
-  /** With `manual`: the pipe that `subscribe` and `cancel` apply to, of the last subscription received. */
+  /**
+   * With `manual`: the pipe that `subscribe` and `cancel` apply to, of the last subscription received.
+   */
   #last: Pipe | undefined
 
   attach(pipe: Pipe): void {

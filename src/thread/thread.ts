@@ -40,7 +40,10 @@ import { AnnouncedSlabs, SeenSlabs } from "./shared-slabs.js"
 const POST_BYTES = 64 * 1024
 /** Bytes read at which slabs are released even if nothing else is being posted. */
 const FREE_BYTES = 128 * 1024
-/** The clock is read after so many operations of a worker, and after so many bytes: each may be some frames. */
+/**
+ * The clock is read after so many operations of a worker, and after so many bytes: each may be some
+ * frames.
+ */
 const CLOCK_OPERATIONS = 16
 const CLOCK_BYTES = 2048
 /** Milliseconds after which the memory of flushed writes is released, unless that happens earlier. */

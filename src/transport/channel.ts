@@ -14,8 +14,8 @@ export function bufferOf(bytes: number): Uint8Array {
 }
 
 /**
- * Bytes to read at once of a handshake, the first read included: its commands are short, and one that waits
- * for its turn is kept until then.
+ * Bytes to read at once of a handshake, the first read included: its commands are short, and one that
+ * waits for its turn is kept until then.
  */
 export const HANDSHAKE_READ_BYTES = 4096
 
@@ -64,8 +64,8 @@ export class Channel {
   /**
    * Takes over a socket that a server accepted and nobody has read from.
    *
-   * Node reads into a buffer of this package only if the socket was created with one, and a server creates
-   * its sockets without. So a new socket gets the accepted one's handle. If a future version of
+   * Node reads into a buffer of this package only if the socket was created with one, and a server
+   * creates its sockets without. So a new socket gets the accepted one's handle. If a future version of
    * Node hides the handle, the accepted socket is read in the usual way.
    */
   static adopt(accepted: Socket): Channel {

@@ -60,8 +60,8 @@ export class ConnectionCipher {
   }
 
   /**
-   * Passes on the frames in received bytes, in pieces that are valid during the call of `sink` only. Sets
-   * `violation` if they do not go on.
+   * Passes on the frames in received bytes, in pieces that are valid during the call of `sink` only.
+   * Sets `violation` if they do not go on.
    */
   open(received: Uint8Array, sink: FramesSink): void {
     try {

@@ -118,8 +118,8 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
   }
 
   /**
-   * How the peer is sent messages. One that announces nothing, and sends arenas, has shown that it reads them
-   * (RFC.md section 3.9).
+   * How the peer is sent messages. One that announces nothing, and sends arenas, has shown that it reads
+   * them (RFC.md section 3.9).
    */
   get packing(): Packing {
     if (this.#packing === "parts" && this.peerRevision === undefined && this.#reader.hasArenas)
@@ -429,7 +429,10 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
     return true
   }
 
-  /** The peer closed its sending side, so nobody reads any more. If nothing is left to write, this side ends at once. */
+  /**
+   * The peer closed its sending side, so nobody reads any more. If nothing is left to write, this side
+   * ends at once.
+   */
   ended(): void {
     if (this.#writer.waiting.bytes === 0) {
       this.#writer.destroy()

@@ -41,7 +41,9 @@ const TRIAL_MS = 50
 const CHECK_MS = 1000
 /** Milliseconds for which the outcome of a trial is used. */
 const BELIEF_MS = 2500
-/** The share of idle time from which a window is not limited, and the number of such windows in a row. */
+/**
+ * The share of idle time from which a window is not limited, and the number of such windows in a row.
+ */
 const SPARE = 0.15
 const REST_WINDOWS = 3
 

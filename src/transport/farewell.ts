@@ -6,8 +6,8 @@ const FAREWELL_MS = 1000
 
 /**
  * Milliseconds without a byte from a peer after which the process may end before the peer has closed its
- * side. The system then sends what the peer has not read yet, unless the peer sends something: the answer is a reset,
- * which can lose those bytes. libzmq takes that risk with every peer.
+ * side. The system then sends what the peer has not read yet, unless the peer sends something: the
+ * answer is a reset, which can lose those bytes. libzmq takes that risk with every peer.
  */
 export const QUIET_MS = 50
 

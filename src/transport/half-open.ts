@@ -1,6 +1,6 @@
 /**
- * The connections of a listener whose peers have yet to show who they are, oldest first. If there are too
- * many, the oldest goes: a peer needs milliseconds for that, and a stranger may stay silent.
+ * The connections of a listener whose peers have yet to show who they are, oldest first. If there are
+ * too many, the oldest goes: a peer needs milliseconds for that, and a stranger may stay silent.
  */
 export class HalfOpen<Connection> {
   readonly #connections = new Set<Connection>()

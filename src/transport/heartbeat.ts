@@ -6,7 +6,9 @@ import { Deadline } from "./deadline.js"
 export interface HeartbeatOptions {
   /** Milliseconds between PINGs; 0 sends none. */
   intervalMs: number
-  /** Milliseconds that a peer may be silent after a PING; 0 is no limit, and -1 as many as `intervalMs`. */
+  /**
+   * Milliseconds that a peer may be silent after a PING; 0 is no limit, and -1 as many as `intervalMs`.
+   */
   timeoutMs: number
   /** The time to live in each PING, in tenths of a second; 0 sends none. */
   timeToLive: number

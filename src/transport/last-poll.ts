@@ -1,17 +1,17 @@
 /**
  * Tells whether what this thread knows of its connections is recent, and waits for news.
  *
- * The system learns at once that a peer has gone or has read what it was sent. Node learns of it when the
- * event loop polls, and not while the program computes. What is decided about connections right after
- * that (which peer is next, whether there is room, whether to write) would be decided on old news, and
- * messages would go to peers that are gone. libzmq's threads have no such pauses.
+ * The system learns at once that a peer has gone or has read what it was sent. Node learns of it when
+ * the event loop polls, and not while the program computes. What is decided about connections right
+ * after that (which peer is next, whether there is room, whether to write) would be decided on old news,
+ * and messages would go to peers that are gone. libzmq's threads have no such pauses.
  *
  * The event loop counts its polls. Whoever asks looks at the count from time to time: a poll was after
  * the latest look that saw fewer. The last one may not have told all its news yet, so neither the turn
- * before it nor the one since may have taken long. Time in which the event loop was idle does not
- * count, as it would have polled at once. But it seems idle as well while the whole process is stopped,
- * so that does count if it is long. A thread that reads and writes for this one goes on meanwhile. Only
- * if the process was stopped it has no news either, and is waited for.
+ * before it nor the one since may have taken long. Time in which the event loop was idle does not count,
+ * as it would have polled at once. But it seems idle as well while the whole process is stopped, so that
+ * does count if it is long. A thread that reads and writes for this one goes on meanwhile. Only if the
+ * process was stopped it has no news either, and is waited for.
  */
 import { performance } from "node:perf_hooks"
 import { clockMs, setImmediate } from "../base/runtime.js"
@@ -24,8 +24,8 @@ const OLD_MS = 8
 /** Milliseconds after which the count of polls is looked at again. */
 const LOOK_MS = 0.25
 /**
- * After a poll with news, the next one may bring more: the end of a stream follows its last bytes, and the
- * end of a connection follows that. Decisions wait for more news for so many milliseconds.
+ * After a poll with news, the next one may bring more: the end of a stream follows its last bytes, and
+ * the end of a connection follows that. Decisions wait for more news for so many milliseconds.
  */
 const MORE_NEWS_MS = 10
 /**
@@ -35,7 +35,9 @@ const MORE_NEWS_MS = 10
 const STOPPED_MS = 100
 /** Number of polls whose bytes are news: while peers send, each poll brings some. */
 const BYTES_POLLS = 1
-/** Number of polls after which the program may be busy again, so that decisions wait for the next one. */
+/**
+ * Number of polls after which the program may be busy again, so that decisions wait for the next one.
+ */
 const BUSY_TURNS_MAX = 1
 
 interface Waiting {
@@ -94,8 +96,8 @@ export function heardBytes(): void {
 }
 
 /**
- * Records that a peer has connected. It may have come back in place of one that is gone, so decisions that
- * wait also wait for its handshake.
+ * Records that a peer has connected. It may have come back in place of one that is gone, so decisions
+ * that wait also wait for its handshake.
  */
 export function handshakeBegan(connection: object): void {
   heard()
@@ -107,7 +109,9 @@ export function handshakeEnded(connection: object): void {
   beginning.delete(connection)
 }
 
-/** Returns whether the event loop has not polled for some milliseconds, so that decisions have to wait. */
+/**
+ * Returns whether the event loop has not polled for some milliseconds, so that decisions have to wait.
+ */
 export function isOutdated(nowMs: number = clockMs()): boolean {
   lookAgain(nowMs)
   if (isFresh || nowMs - earlier.ms <= OLD_MS) return false
@@ -223,7 +227,9 @@ function callBack(ready: readonly Waiting[]): void {
   isFresh = false
 }
 
-/** Returns whether the event loop has polled since somebody waits, and no more news are to be expected. */
+/**
+ * Returns whether the event loop has polled since somebody waits, and no more news are to be expected.
+ */
 function isOver(one: Waiting, news: { any: boolean; bytes: boolean }): boolean {
   if (latest.polls <= one.polls) return false
   one.polledMs ??= latest.ms

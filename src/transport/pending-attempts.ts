@@ -12,7 +12,9 @@ export interface Attempt {
   dial(): void
 }
 
-/** Milliseconds until the first check of what keeps the event loop alive; doubled after each wrong guess. */
+/**
+ * Milliseconds until the first check of what keeps the event loop alive; doubled after each wrong guess.
+ */
 const CHECK_FIRST_MS = 50
 const CHECK_MAX_MS = 10_000
 /** Milliseconds within which an event loop with nothing left to do ends. */
@@ -34,7 +36,10 @@ export function attemptBegan(attempt: Attempt): void {
   timer ??= checkLater()
 }
 
-/** After its timers, a loop that was busy learns which attempts have succeeded meanwhile: only then is checked. */
+/**
+ * After its timers, a loop that was busy learns which attempts have succeeded meanwhile: only then is
+ * checked.
+ */
 function checkLater(): NodeJS.Timeout {
   return setTimeout(() => {
     immediate = setImmediate(check)

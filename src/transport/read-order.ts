@@ -84,7 +84,9 @@ export class ReadOrder {
     return this.#joined
   }
 
-  /** Returns whether all of the first `count` connections that were ever put in line have had their turn. */
+  /**
+   * Returns whether all of the first `count` connections that were ever put in line have had their turn.
+   */
   isServed(count: number): boolean {
     // Looked for once for all deadlines of a turn: there may be as many as connections in line.
     this.#lowest ??= this.#lowestNumber()
@@ -99,9 +101,9 @@ export class ReadOrder {
   }
 
   /**
-   * Returns whether a connection that is not in line may decode before those that are: it has been quiet,
-   * and used less than all of them. Among many that ask one question after the other, who has just been
-   * answered would otherwise go before those that still wait.
+   * Returns whether a connection that is not in line may decode before those that are: it has been
+   * quiet, and used less than all of them. Among many that ask one question after the other, who has
+   * just been answered would otherwise go before those that still wait.
    */
   goesFirst(readable: Readable): boolean {
     if (!this.#isQuiet(readable)) return false

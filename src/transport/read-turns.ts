@@ -1,8 +1,8 @@
 /**
- * Decides when connections decode received bytes; read-order.ts decides which is next. All connections of a thread share one instance of
- * the module and read its output in place, so only one of them may decode at a time. A message may
- * cause a `receive()` on another pipe, whose connection may then resume; it must not decode inside
- * that call. So a request to read on only puts the connection in line.
+ * Decides when connections decode received bytes; read-order.ts decides which is next. All connections
+ * of a thread share one instance of the module and read its output in place, so only one of them may
+ * decode at a time. A message may cause a `receive()` on another pipe, whose connection may then resume;
+ * it must not decode inside that call. So a request to read on only puts the connection in line.
  */
 
 import { MessageChannel, type MessagePort } from "node:worker_threads"
@@ -43,7 +43,9 @@ export function mayReadNow(readable: Readable): boolean {
   return !isReading && line.goesFirst(readable) && aheadMs < TURN_MAX_MS
 }
 
-/** Decodes a connection's bytes now, and puts it in line if some are left. Call only if `mayReadNow()`. */
+/**
+ * Decodes a connection's bytes now, and puts it in line if some are left. Call only if `mayReadNow()`.
+ */
 export function readNow(readable: Readable): void {
   const isAhead = isScheduled || readable.isBehind
   try {

@@ -31,8 +31,8 @@ export function untakenBytes(socket: Socket): number {
 }
 
 /**
- * Returns whether the peer has ended the connection, which the event loop has not learned before it stopped.
- * Bytes received before the end are lost: nobody reads them any more.
+ * Returns whether the peer has ended the connection, which the event loop has not learned before it
+ * stopped. Bytes received before the end are lost: nobody reads them any more.
  */
 export function hasEnded(descriptor: number): boolean {
   readBuffer ??= new Uint8Array(READ_BYTES)

@@ -14,8 +14,9 @@ import { mayReadNow, readNow, readSoon, TURN_MAX_MS } from "./read-turns.js"
 import type { ConnectionOptions, DirectionCounts } from "./transport.js"
 
 /**
- * After a body that was read into its message, the next read takes this share of its bytes, within limits,
- * because a similar body may follow: what is read with its head is copied, and makes room for the rest.
+ * After a body that was read into its message, the next read takes this share of its bytes, within
+ * limits, because a similar body may follow: what is read with its head is copied, and makes room for
+ * the rest.
  */
 const HEAD_SHARE = 1 / 4
 const HEAD_MIN_BYTES = 64 * 1024
@@ -64,7 +65,10 @@ export class SocketReader implements Readable, TranscoderSink {
   #isStopped = false
   /** Whether the sink was full before this connection received anything. */
   #isHeld = false
-  /** Bytes that were read into a body, before all that is kept, and that the session does not know of yet. */
+  /**
+   * Bytes that were read into a body, before all that is kept, and that the session does not know of
+   * yet.
+   */
   #landedBytes = 0
   /** Size of the body that bytes are read into, until the read after it; otherwise 0. */
   #bodyBytes = 0
@@ -159,7 +163,9 @@ export class SocketReader implements Readable, TranscoderSink {
     this.#readOrWait(isNow)
   }
 
-  /** Ends the connection, whose peer broke a rule, once all that was opened before has been passed on. */
+  /**
+   * Ends the connection, whose peer broke a rule, once all that was opened before has been passed on.
+   */
   failAfterRest(violation: Violation): void {
     this.#violation = violation
     if (!this.#isInLine && !this.isWaiting) this.#goOn()

@@ -46,7 +46,10 @@ export class SocketWriter implements Departing {
     return this.#isOver
   }
 
-  /** Whether a write would be queued or lost. Messages that are not written can go to the next connection. */
+  /**
+   * Whether a write would be queued or lost. Messages that are not written can go to the next
+   * connection.
+   */
   get blocked(): boolean {
     // A stream that failed reports it one turn of the event loop later.
     return this.#isFull || this.#isOver || this.#socket.destroyed
@@ -92,8 +95,8 @@ export class SocketWriter implements Departing {
   }
 
   /**
-   * Writes a chunk with parts in the caller's memory, or on a worker in the program's, all of which is still there. Memory that threads
-   * share cannot be detached.
+   * Writes a chunk with parts in the caller's memory, or on a worker in the program's, all of which is
+   * still there. Memory that threads share cannot be detached.
    */
   #writePieces(chunk: Chunk): void {
     const socket = this.#socket
@@ -165,7 +168,10 @@ export class SocketWriter implements Departing {
 
   // -- The exit of the process -----------------------------------------------------
 
-  /** Whether the peer has ended the connection, as far as that can be known after the event loop has stopped. */
+  /**
+   * Whether the peer has ended the connection, as far as that can be known after the event loop has
+   * stopped.
+   */
   get hasPeerEnded(): boolean {
     const descriptor = descriptorOf(this.#socket)
     return descriptor !== undefined && hasEnded(descriptor)

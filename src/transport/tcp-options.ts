@@ -1,8 +1,8 @@
 /**
  * Connections that the system keeps until they are accepted, unless the program sets `backlog`. libzmq's
- * default, 100, suits a thread that accepts at once: an event loop that starts a program, or computes, has
- * hundreds of clients waiting, and the system drops those beyond the limit, which try again after a second.
- * Linux keeps at most net.core.somaxconn, which is 4096 as a rule.
+ * default, 100, suits a thread that accepts at once: an event loop that starts a program, or computes,
+ * has hundreds of clients waiting, and the system drops those beyond the limit, which try again after a
+ * second. Linux keeps at most net.core.somaxconn, which is 4096 as a rule.
  */
 export const BACKLOG = 4096
 

@@ -135,11 +135,14 @@ export interface MessageEncoder {
    */
   plainBelow(packing: Packing | undefined, effort?: number): number
   /**
-   * Returns a chunk with the messages of `options.plain`, those of `frames`, and `message`, in this order.
-   * The caller releases the chunk once it is written.
+   * Returns a chunk with the messages of `options.plain`, those of `frames`, and `message`, in this
+   * order. The caller releases the chunk once it is written.
    */
   encode(frames: Uint8Array, message?: readonly Uint8Array[], options?: EncodeOptions): Chunk
-  /** Returns a message that has to wait as bare frames, for `repack()`. Its large parts stay where they are. */
+  /**
+   * Returns a message that has to wait as bare frames, for `repack()`. Its large parts stay where they
+   * are.
+   */
   frame(message: readonly Uint8Array[]): Chunk
   /** Returns whether a chunk can be written as it is; otherwise `repack()` makes one that can. */
   accepts(chunk: Chunk): boolean
@@ -163,8 +166,8 @@ export interface MessageEncoder {
 }
 
 /**
- * Memory for a batch, out of which messages may leave before the program's burst ends, in case it does not
- * end soon.
+ * Memory for a batch, out of which messages may leave before the program's burst ends, in case it does
+ * not end soon.
  */
 export interface OpenMemory {
   /** At least 64 KiB. */
@@ -189,8 +192,8 @@ export interface Encoding extends Recipient<Sender> {
   readonly network: NetworkMeter
   /**
    * Returns the effort of the next encoding by an encoder (`sender` by default), for this connection or
-   * for a group that is sent the same. It is the same one until `encoded` is called, by any connection if
-   * they share the effort of a busy thread.
+   * for a group that is sent the same. It is the same one until `encoded` is called, by any connection
+   * if they share the effort of a busy thread.
    */
   nextEffort(group?: readonly Measured[], sender?: MessageEncoder): number
   /**
@@ -202,11 +205,16 @@ export interface Encoding extends Recipient<Sender> {
     frames: Uint8Array,
     message?: readonly Uint8Array[],
   ): void
-  /** Records an encoding at an effort that `nextEffort` has returned, which began at `begunAt` (`clockMs`). */
+  /**
+   * Records an encoding at an effort that `nextEffort` has returned, which began at `begunAt`
+   * (`clockMs`).
+   */
   encoded(chunk: Chunk, effort: number, begunAt: number): void
 }
 
-/** The protocol of a peer. "tcp" is a peer that announced no revision and is served without sentinels. */
+/**
+ * The protocol of a peer. "tcp" is a peer that announced no revision and is served without sentinels.
+ */
 export type PeerScheme = "lz4+tcp" | "tcp"
 
 /** A connection to a peer. */
@@ -257,13 +265,20 @@ export interface PeerConnection {
    * called once there are none.
    */
   awaitPendingWrites?(): boolean
-  /** Takes back such chunks, which another connection can write. Call it once the connection has ended. */
+  /**
+   * Takes back such chunks, which another connection can write. Call it once the connection has ended.
+   */
   takePendingWrites?(): PendingWrite[]
-  /** Calls `done` when the system has accepted all that was written so far, or the connection has ended. */
+  /**
+   * Calls `done` when the system has accepted all that was written so far, or the connection has ended.
+   */
   flush(done: () => void): void
   /** Returns whether what is known of the peer is recent, whenever the event loop has polled. */
   isUpToDate(nowMs: number): boolean
-  /** After the event loop has stopped: whether the peer has ended the connection. Received bytes are lost. */
+  /**
+   * After the event loop has stopped: whether the peer has ended the connection. Received bytes are
+   * lost.
+   */
   readonly hasPeerEnded: boolean
   /**
    * Joins a departure, so that written messages are still sent after the event loop has stopped.

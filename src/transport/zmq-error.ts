@@ -63,7 +63,9 @@ export function explained(code: ZmqErrorCode, why: string, address?: string): Zm
   return zmqError(code, address, withExplanation(MESSAGES[code], why))
 }
 
-/** Returns an error for an invalid address that says what is wrong with it and what was probably meant. */
+/**
+ * Returns an error for an invalid address that says what is wrong with it and what was probably meant.
+ */
 export function mistake(
   code: ZmqErrorCode,
   address: string,

@@ -114,7 +114,9 @@ export class FrameRelay {
     return at
   }
 
-  /** Returns whether the frame at `at` is extracted. A large one is not if a chunk ends within its head. */
+  /**
+   * Returns whether the frame at `at` is extracted. A large one is not if a chunk ends within its head.
+   */
   #goesApart(bytes: Uint8Array, at: number): boolean {
     const flags = bytes[at] as number
     if (flags & COMMAND) return true

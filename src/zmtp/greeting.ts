@@ -17,8 +17,9 @@ export interface Greeting {
   mechanism: string
   asServer: boolean
   /**
-   * Whether it is that of libzmq, or of one of its ports: they put the size of the routing id plus one into the
-   * signature. Other implementations, such as those in Ruby, Rust and Python that read RFC.md, have zeros there.
+   * Whether it is that of libzmq, or of one of its ports: they put the size of the routing id plus one
+   * into the signature. Other implementations, such as those in Ruby, Rust and Python that read RFC.md,
+   * have zeros there.
    */
   isLibzmq: boolean
 }
@@ -58,8 +59,8 @@ export function withMechanism(
 }
 
 /**
- * Returns a copy of some bytes of a greeting, which are those from `start` on, as that of a peer which is not libzmq:
- * with a bridge, it reads what libzmq's peers do not.
+ * Returns a copy of some bytes of a greeting, which are those from `start` on, as that of a peer which
+ * is not libzmq: with a bridge, it reads what libzmq's peers do not.
  */
 export function notLibzmq(bytes: Uint8Array, start: number): Uint8Array {
   if (start === 0 && !mayGreet(bytes)) return bytes // it is refused as it is

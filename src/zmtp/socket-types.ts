@@ -19,8 +19,8 @@ export type SocketTypeName =
   | "SCATTER"
 
 /**
- * Returns whether a text of a peer may be the name of a socket type, also of one that this package does not
- * know.
+ * Returns whether a text of a peer may be the name of a socket type, also of one that this package does
+ * not know.
  */
 export const isTypeName = (text: string): boolean => /^[A-Z]{3,7}$/.test(text)
 

@@ -50,10 +50,10 @@ const IDS_MAX = 16
  * the same one and each answer has that of a question. If neither holds, nothing is joined.
  *
  * Each side's messages come in order, but an answer may come before its question, and waits for it then.
- * That is usual where bytes are missing: what follows them is passed on late, and the gap is reported only
- * after the other side's messages. So up to a gap the messages of both sides are complete, and counting
- * is right. After it, only this is certain: a REQ has one question at a time, if the recording has
- * shown no other order, and ids that do not repeat name one question each.
+ * That is usual where bytes are missing: what follows them is passed on late, and the gap is reported
+ * only after the other side's messages. So up to a gap the messages of both sides are complete, and
+ * counting is right. After it, only this is certain: a REQ has one question at a time, if the recording
+ * has shown no other order, and ids that do not repeat name one question each.
  */
 export class Conversation {
   readonly #connection: number

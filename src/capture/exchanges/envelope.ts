@@ -5,9 +5,9 @@ import type { CapturePart } from "../events.js"
 const COMPARED_BYTES = 512
 
 /**
- * Returns the parts up to the first empty one, which REP sends back with its answer (a REQ sends only the
- * empty one, or before it an id with `ZMQ_REQ_CORRELATE`); undefined if there is no empty part, or if
- * a part before it does not decode.
+ * Returns the parts up to the first empty one, which REP sends back with its answer (a REQ sends only
+ * the empty one, or before it an id with `ZMQ_REQ_CORRELATE`); undefined if there is no empty part, or
+ * if a part before it does not decode.
  */
 export function envelopeOf(parts: Iterable<CapturePart>): string | undefined {
   let envelope = ""

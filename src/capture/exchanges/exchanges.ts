@@ -22,8 +22,8 @@ const CUT: NotJoined = "packets were cut when they were recorded"
 const HARMLESS: readonly string[] = ["ERR_CAPTURE_TRUNCATED", "ERR_LZ4_UNKNOWN_SENTINEL"]
 
 /**
- * Joins questions and answers of REQ, REP, DEALER and ROUTER (and of the drafts CLIENT and SERVER), as docs/inspect.md
- * describes it. Memory is bounded.
+ * Joins questions and answers of REQ, REP, DEALER and ROUTER (and of the drafts CLIENT and SERVER), as
+ * docs/inspect.md describes it. Memory is bounded.
  */
 export class Exchanges {
   readonly #groups = new Map<string, Group>()

@@ -4,7 +4,10 @@
  * in one pass is allowed, so there are no backreferences, and no lookahead or lookbehind.
  */
 
-/** Maximum number of characters, classes, repetitions and alternatives, after repetitions are written out. */
+/**
+ * Maximum number of characters, classes, repetitions and alternatives, after repetitions are written
+ * out.
+ */
 const NODES_MAX = 200
 /** Maximum numbers of states and characters that are remembered: above them, all are forgotten. */
 const STATES_MAX = 1000

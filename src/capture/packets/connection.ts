@@ -33,7 +33,9 @@ export class Connection implements Output {
   #ending: { by: Side; how: "FIN" | "RST" } | undefined
   /** The side whose RST the other one takes. It is not the end if data follows. */
   #reset: Side | undefined
-  /** For an RST: the room for data of each side, in units of its scale. Without a SYN it is the largest. */
+  /**
+   * For an RST: the room for data of each side, in units of its scale. Without a SYN it is the largest.
+   */
   readonly #windows = { client: 0xffff, server: 0xffff }
   readonly #scales = { client: WINDOW_SCALE_MAX, server: WINDOW_SCALE_MAX }
   #answered = false

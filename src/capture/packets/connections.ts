@@ -7,11 +7,17 @@ import type { StreamSink, TcpConnection } from "./stream-sink.js"
 /** Maximum number of connections that are not known to be of interest; most never will be. */
 const REMEMBERED_MAX = 16384
 const FOLLOWED_MAX = 3 * REMEMBERED_MAX
-/** Number of packets after which a connection moves in the list: moving it at each packet would take time. */
+/**
+ * Number of packets after which a connection moves in the list: moving it at each packet would take
+ * time.
+ */
 const MOVED_EACH_PACKETS = 4096
 /** Nanoseconds for which a connection that was reset waits for data that shows that it goes on. */
 const RESET_NS = 1_000_000_000n
-/** Number of packets for which a closed connection waits for missing bytes, and one that was reset for data. */
+/**
+ * Number of packets for which a closed connection waits for missing bytes, and one that was reset for
+ * data.
+ */
 const LATE_PACKETS = 1024
 
 /** Takes what is told of connections besides their bytes. */
@@ -21,7 +27,9 @@ export interface Notices {
   refused(server: string): void
 }
 
-/** Sorts TCP segments, in the order of their capture, into connections, and passes on the bytes of each. */
+/**
+ * Sorts TCP segments, in the order of their capture, into connections, and passes on the bytes of each.
+ */
 export class TcpConnections {
   readonly #open: (connection: TcpConnection) => StreamSink
   readonly #notices: Notices

@@ -29,7 +29,9 @@ export interface FileFormat {
   read(view: DataView, at: number, size: number, offset: number): Packet | undefined
 }
 
-/** A record that makes it and the rest of the file unreadable. It is reported, never thrown to callers. */
+/**
+ * A record that makes it and the rest of the file unreadable. It is reported, never thrown to callers.
+ */
 export class UnreadableRecord extends Error {}
 
 /** As in libpcap: a record that claims to be longer is damaged. */

@@ -1,6 +1,6 @@
 /**
- * Returns the index of the first of sorted ranges that ends after a position. The last range is looked at
- * first, because most pieces arrive in order.
+ * Returns the index of the first of sorted ranges that ends after a position. The last range is looked
+ * at first, because most pieces arrive in order.
  */
 export function firstEndingAfter(ranges: readonly { end: number }[], position: number): number {
   let low = 0

@@ -29,9 +29,9 @@ interface Run {
 }
 
 /**
- * Overwrites the bytes of `file` that are marked: in `marks`, or by `mark`, which is called for each packet.
- * Packets that repeat such bytes are treated in the same way. What could help to guess them is cleared:
- * checksums, bytes behind the packet, and what the file says of the packet.
+ * Overwrites the bytes of `file` that are marked: in `marks`, or by `mark`, which is called for each
+ * packet. Packets that repeat such bytes are treated in the same way. What could help to guess them is
+ * cleared: checksums, bytes behind the packet, and what the file says of the packet.
  */
 export function hideBytes(
   file: Uint8Array,

@@ -68,7 +68,9 @@ export class PacketReader {
     this.#keptBytes -= size
   }
 
-  /** Completes the kept record, if there is one. Returns the number of bytes of the chunk that it used. */
+  /**
+   * Completes the kept record, if there is one. Returns the number of bytes of the chunk that it used.
+   */
   #complete(chunk: Uint8Array): number {
     let at = 0
     while (this.#keptBytes > 0) {

@@ -87,7 +87,9 @@ export class Pcap implements FileFormat {
     }
   }
 
-  /** Returns the number of bytes, from the first packet at `at` on, that are needed to know the variant. */
+  /**
+   * Returns the number of bytes, from the first packet at `at` on, that are needed to know the variant.
+   */
   #neededForVariant(view: DataView, at: number, available: number): number {
     if (available < RECORD_HEAD_BYTES) return RECORD_HEAD_BYTES
     const captured = view.getUint32(at + 8, this.#little)
@@ -125,7 +127,9 @@ export class Pcap implements FileFormat {
     )
   }
 
-  /** Returns whether no packet has such a head: more bytes than on the wire, and a wrong time or size. */
+  /**
+   * Returns whether no packet has such a head: more bytes than on the wire, and a wrong time or size.
+   */
   #isMisplaced(view: DataView, at: number): boolean {
     const fraction = view.getUint32(at + 4, this.#little)
     const captured = view.getUint32(at + 8, this.#little)

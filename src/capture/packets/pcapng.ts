@@ -14,7 +14,10 @@ const ENHANCED_PACKET = 6
 const DECRYPTION_SECRETS = 10
 
 const BYTE_ORDER_MAGIC = 0x1a2b3c4d
-/** Size of a block's type and length, and of a section's byte order. The shortest block has this size too. */
+/**
+ * Size of a block's type and length, and of a section's byte order. The shortest block has this size
+ * too.
+ */
 const HEAD_BYTES = 12
 /** Size of the repeated length at the end of a block. */
 const TAIL_BYTES = 4
@@ -121,7 +124,9 @@ export class Pcapng implements FileFormat {
     }
   }
 
-  /** Reads an Enhanced Packet Block, or the obsolete Packet Block, which numbers interfaces with 16 bits. */
+  /**
+   * Reads an Enhanced Packet Block, or the obsolete Packet Block, which numbers interfaces with 16 bits.
+   */
   #packet(view: DataView, at: number, size: number, offset: number): Packet {
     const little = this.#little
     const old = view.getUint32(at, little) === PACKET

@@ -14,7 +14,9 @@ export interface Output {
   repeated(from: Side): void
 }
 
-/** A range of sequence numbers: captured bytes, then bytes that were cut to a snap length, then a FIN. */
+/**
+ * A range of sequence numbers: captured bytes, then bytes that were cut to a snap length, then a FIN.
+ */
 export interface Piece {
   bytes: Uint8Array
   cut: number
@@ -102,11 +104,15 @@ export class Reassembly {
   #first: number | undefined
   /** The position of the next byte to pass on. */
   #due = 0
-  /** The blocks behind gaps, in order, with bytes missing between them. None starts at or before `#due`. */
+  /**
+   * The blocks behind gaps, in order, with bytes missing between them. None starts at or before `#due`.
+   */
   #blocks: Block[] = []
   #waitingPieces = 0
   #waitingBytes = 0
-  /** The other side's acknowledgement: the latest, and the one when the count of packets was last reset. */
+  /**
+   * The other side's acknowledgement: the latest, and the one when the count of packets was last reset.
+   */
   #acknowledged = 0
   #acknowledgedBefore = 0
   #acknowledgedOffset = 0

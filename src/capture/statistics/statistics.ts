@@ -30,11 +30,15 @@ export interface StatisticsSummary {
   /** By the type of the socket that sent them; "?" if the recording does not have it. */
   types: NamedTraffic[]
   /**
-   * By topic, those with the most bytes on the wire first: of messages of PUB, XPUB and RADIO, and of more than one part
-   * by senders of an unknown type. "" is for messages that begin with no topic that is known.
+   * By topic, those with the most bytes on the wire first: of messages of PUB, XPUB and RADIO, and of
+   * more than one part by senders of an unknown type. "" is for messages that begin with no topic that
+   * is known.
    */
   topics: NamedTraffic[]
-  /** Traffic that is not in `topics`, because there were too many: some of it may belong to topics that are. */
+  /**
+   * Traffic that is not in `topics`, because there were too many: some of it may belong to topics that
+   * are.
+   */
   otherTopics: Traffic | undefined
   /** By size, small ones first. */
   sizes: SizeTraffic[]

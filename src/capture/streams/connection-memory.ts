@@ -13,7 +13,10 @@ export class ConnectionMemory {
     this.#shared = shared
   }
 
-  /** Takes memory for a handshake in place of the one before. Returns false, and takes none, if too little is left. */
+  /**
+   * Takes memory for a handshake in place of the one before. Returns false, and takes none, if too
+   * little is left.
+   */
   takeHandshake(from: Side, handshake: Handshake): boolean {
     const bytes = handshakeBytes(handshake)
     this.#shared.handshakes.give(this.#handshakes[from])

@@ -18,7 +18,10 @@ const BODY_GROWTH = 2
 /** Memory of a part besides its bytes, and of a number in `ranges`, in bytes. */
 const PART_BYTES = 200
 const NUMBER_BYTES = 8
-/** What a part's form adds to its plaintext at most: a head, and a length for each block (RFC.md section 5.2). */
+/**
+ * What a part's form adds to its plaintext at most: a head, and a length for each block (RFC.md section
+ * 5.2).
+ */
 const PART_EXTRA_BYTES = 32
 const BLOCK_EXTRA_BYTES = 20
 const NOTHING = new Uint8Array(0)
@@ -41,7 +44,9 @@ export class FrameReader {
   readonly #budgetBytes: number
   /** The file offset of the current frame. */
   offset = 0
-  /** Length of a head that is not allowed, at which reading stopped until `reset`; 0 if there is none. */
+  /**
+   * Length of a head that is not allowed, at which reading stopped until `reset`; 0 if there is none.
+   */
   refusedBytes = 0
 
   #head = new StreamHead()
@@ -88,7 +93,9 @@ export class FrameReader {
     return this.#length - this.#bodyBytes
   }
 
-  /** Reads frames. Returns the position where it stopped: the end, or after a head that is not allowed. */
+  /**
+   * Reads frames. Returns the position where it stopped: the end, or after a head that is not allowed.
+   */
   read(bytes: Uint8Array, start: number, offset: number, time: Time): number {
     let at = start
     while (at < bytes.length) {
@@ -122,7 +129,9 @@ export class FrameReader {
     if (this.#left === 0) this.#endFrame(time, offset)
   }
 
-  /** Gives up what is not complete. Returns where the frames end; undefined if it is between messages. */
+  /**
+   * Gives up what is not complete. Returns where the frames end; undefined if it is between messages.
+   */
   end(): string | undefined {
     if (this.#length >= 0) {
       this.#loseCommand()
@@ -300,7 +309,10 @@ export class FrameReader {
 
 export const byteText = (bytes: number): string => (bytes === 1 ? "1 byte" : `${bytes} bytes`)
 
-/** Returns the maximum size on the wire, in any form, of this many parts whose plaintext is within a budget. */
+/**
+ * Returns the maximum size on the wire, in any form, of this many parts whose plaintext is within a
+ * budget.
+ */
 function wireMaxBytes(budgetBytes: number, parts: number): number {
   if (budgetBytes < 0) return Number.POSITIVE_INFINITY
   const blocks = Math.ceil(budgetBytes / BLOCK_MAX_BYTES)

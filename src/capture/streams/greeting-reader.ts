@@ -65,7 +65,9 @@ export class GreetingReader {
     return seen
   }
 
-  /** Describes, once, bytes of another protocol; undefined while too few have come and more may follow. */
+  /**
+   * Describes, once, bytes of another protocol; undefined while too few have come and more may follow.
+   */
   describe(hasEnded: boolean): string | undefined {
     if (this.#isDescribed || (this.#length < DESCRIBED_BYTES && !hasEnded)) return undefined
     this.#isDescribed = true

@@ -35,8 +35,8 @@ export interface MaxBytes {
   /** Dictionaries of connections that have not ended. */
   dictionaries: number
   /**
-   * Messages, commands and errors that the same bytes of the file complete: a few bytes can complete many
-   * large messages, or fill the gap before many small ones.
+   * Messages, commands and errors that the same bytes of the file complete: a few bytes can complete
+   * many large messages, or fill the gap before many small ones.
    */
   pending: number
 }

@@ -81,7 +81,10 @@ export class MessageDecoder {
     this.#budgetBytes = budgetBytes
   }
 
-  /** Sets a dictionary that was not shipped. Parts that are decompressed with it get `mark` as `dictionary`. */
+  /**
+   * Sets a dictionary that was not shipped. Parts that are decompressed with it get `mark` as
+   * `dictionary`.
+   */
   give(dictionary: Uint8Array, mark?: CapturePart["dictionary"]): void {
     this.#given = dictionary
     this.#mark = mark
