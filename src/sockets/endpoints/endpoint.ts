@@ -94,7 +94,7 @@ export abstract class Endpoint implements Source {
     this.host = host
     this.settings = settings
     this.encoder = settings.transport.encoder
-    this.#plainPeers = new PlainPeers(this, host.lz4)
+    this.#plainPeers = new PlainPeers(this, host)
   }
 
   get socketType(): string {

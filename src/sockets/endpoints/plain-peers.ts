@@ -9,15 +9,16 @@ const SILENCE_MS = 2000
 /** Notices which peers of an endpoint probably speak tcp://, and tells the program. */
 export class PlainPeers {
   readonly #endpoint: Source
-  readonly #lz4: Lz4
+  /** The listeners of `lz4` may refer to the socket, so it is not kept. */
+  readonly #host: { readonly lz4: Lz4 }
   #hasWarned = false
   /** The peers that will be reported unless they send something. */
   readonly #silent = new Map<PeerConnection, Deadline>()
   #hasReportedSilence = false
 
-  constructor(endpoint: Source, lz4: Lz4) {
+  constructor(endpoint: Source, host: { readonly lz4: Lz4 }) {
     this.#endpoint = endpoint
-    this.#lz4 = lz4
+    this.#host = host
   }
 
   /**
@@ -37,7 +38,7 @@ export class PlainPeers {
   /** Reports a silent peer, once for the endpoint: to the channel, or by a warning if nobody listens. */
   #report(connection: PeerConnection): void {
     if (this.#hasReportedSilence) return
-    this.#hasReportedSilence = this.#lz4.silent(connection, this.#endpoint)
+    this.#hasReportedSilence = this.#host.lz4.silent(connection, this.#endpoint)
     // Peers other than libzmq may read lz4+tcp:// although they announce nothing.
     if (this.#hasReportedSilence || !connection.peerIsLibzmq) return
     this.#hasReportedSilence = true
@@ -78,7 +79,7 @@ export class PlainPeers {
       error.code,
       `${error.message.slice(error.code.length + 2)}; the peer announced nothing, so it probably speaks tcp://`,
     )
-    if (this.#lz4.listenerCount("protocolError") === 0)
+    if (this.#host.lz4.listenerCount("protocolError") === 0)
       this.#warn(connection, `lost its connection: ${explained.message}`, explained.code)
     return explained
   }
