@@ -97,7 +97,7 @@ describe.each(Object.keys(engines))("in %s", (name) => {
     expect(await text("#summary")).toMatch(summary)
   })
 
-  test("rows are copied", async () => {
+  test("the rows that were found are copied", async () => {
     await open()
     await page.click(".welcome .load-sample")
     await settled()

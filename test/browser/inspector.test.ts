@@ -273,7 +273,7 @@ describe("a dropped capture", () => {
     expect(await inspector.text("saving-mistake")).toBe("")
   })
 
-  test("that has changed since is not read again, and the page says so", async () => {
+  test("a capture that has changed since is not read again, and the page says so", async () => {
     const file = write("grows.pcap", readFileSync(sample))
     await open()
     await inspector.choose(file)
@@ -714,7 +714,7 @@ describe("unreadable files", () => {
     expect(await inspector.text("failure")).toMatch(/pcap/)
   })
 
-  test("an empty file", async () => {
+  test("an empty file cannot be opened", async () => {
     await open()
     await inspector.drop(write("empty.pcap", new Uint8Array()))
     expect(await inspector.settled()).toBe("failed")

@@ -46,12 +46,12 @@ describe.each(["29", "30"] as const)("Jest %s, with ES modules", (version) => {
   })
 })
 
-test("Jest 30, in jsdom", () => {
+test("Jest 30 loads the package in jsdom", () => {
   const testEnvironment = join(toolsIn("jest-30"), "node_modules/jest-environment-jsdom")
   runJest(project, "30", "required.spec.cjs", [], { more: { testEnvironment } })
 })
 
-test("vitest", () => {
+test("vitest loads the package", () => {
   const vitest = join(root, "node_modules/vitest/vitest.mjs")
   const options = ["--root", project.directory, "--globals", "--dir", project.directory]
   writeFileSync(

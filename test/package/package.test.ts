@@ -44,7 +44,7 @@ describe.each([
   { version: "22", node: nodeVersion("22") },
   { version: "24", node: nodeVersion("24") },
 ])("Node $version", ({ version, node }) => {
-  test("is that version", () => {
+  test("the binary is Node of that version", () => {
     const [major] = run(node, ["-p", "process.versions.node"], project).split(".")
     // The first row is the version that runs the suite.
     if (node !== process.execPath) expect(major).toBe(version)

@@ -27,12 +27,12 @@ beforeAll(() => {
 afterAll(() => directory[Symbol.dispose]())
 
 // npm does not have every version for arm64.
-test.runIf(x64)("Deno", () => {
+test.runIf(x64)("Deno runs the package", () => {
   const may = ["--allow-read", "--allow-env", "--node-modules-dir=manual", "--no-prompt"]
   expect(run(deno, ["run", ...may, "esm.mjs"], project).trim()).toBe("round trip")
 })
 
-test("Bun", () => {
+test("Bun runs the package", () => {
   expect(run(bun, ["esm.mjs"], project).trim()).toBe("round trip")
 })
 

@@ -403,7 +403,7 @@ describe.each(transports)("attempts to connect over $name", ({ scheme }) => {
     return attempts.ours
   }
 
-  test("end with disconnect()", async () => {
+  test("attempts to connect end with disconnect()", async () => {
     const port = await freePort()
     const push = use(new Push({ reconnectInterval: 10 }))
     push.connect(`${scheme}127.0.0.1:${port}`)
@@ -420,7 +420,7 @@ describe.each(transports)("attempts to connect over $name", ({ scheme }) => {
     expect(await attemptsAt(port)).toBe(0)
   })
 
-  test("end with close()", async () => {
+  test("attempts to connect end with close()", async () => {
     const port = await freePort()
     const context = new Context({ maxSockets: 1 })
     const push = use(new Push({ context, reconnectInterval: 10 }))
@@ -430,7 +430,7 @@ describe.each(transports)("attempts to connect over $name", ({ scheme }) => {
     expect(await attemptsAt(port)).toBe(0)
   })
 
-  test("end after the first with reconnectInterval −1", async () => {
+  test("attempts to connect end after the first with reconnectInterval −1", async () => {
     const port = await freePort()
     const push = use(new Push({ reconnectInterval: -1 }))
     const refused = new Promise((resolve) => push.events.on("close", resolve))
@@ -439,7 +439,7 @@ describe.each(transports)("attempts to connect over $name", ({ scheme }) => {
     expect(await attemptsAt(port)).toBe(0)
   })
 
-  test("end after connectTimeout", async () => {
+  test("attempts to connect end after connectTimeout", async () => {
     // A server that never accepts: when its queue is full, it does not answer.
     const script = `
       const server = require("net").createServer().listen({ port: 0, host: "127.0.0.1", backlog: 1 }, () => {

@@ -251,7 +251,7 @@ describe("errors of classes without lz4+tcp://", () => {
     await expectRefusal(use(new zmq.Stream()), [method, address], "EPROTONOSUPPORT", message)
   })
 
-  test("Datagram", async () => {
+  test("Datagram refuses lz4+tcp://", async () => {
     const address = "lz4+tcp://127.0.0.1:5555"
     const message = `Protocol not supported: "${address}" is not for Datagram, which speaks UDP, not ZMTP`
     const datagram = use(new draft.Datagram())

@@ -131,7 +131,7 @@ describe.each(ways)("over $name", (way) => {
       expect(await lost([next], 200)).toBe(0)
     })
 
-    test("REQ gets its answer", async () => {
+    test("a REQ that connects gets its answer from the peer in the other's place", async () => {
       const ask = `
         const ask = async (of, text) => { await of.send(text); return String(await of.receive()) };
         const [socket, other] = [make(), make()];

@@ -191,7 +191,7 @@ describe.each(ways)("$name", ({ zmq, scheme }) => {
     clearInterval(timer)
   })
 
-  test("bindSync()", async () => {
+  test("bindSync() binds and gives an address", async () => {
     const pull = use("pull")
     pull.bindSync(`${scheme}127.0.0.1:*`)
     const address = pull.getsockopt(zmq.ZMQ_LAST_ENDPOINT) as string

@@ -136,7 +136,7 @@ function expectWellFormed(svg: string) {
 }
 
 describe("results", () => {
-  test("that are not JSON are refused with their line number", () => {
+  test("results that are not JSON are refused with their line number", () => {
     expect(() => parseResults('{"bench":"fan"}\n{"bench"')).toThrow("line 2 of the results")
   })
 })

@@ -323,7 +323,7 @@ describe("examples of refused input", () => {
 describe("examples of frames", () => {
   const streams = named(({ frames, error }) => frames !== undefined && !error)
 
-  test("the greeting", () => {
+  test("the greeting of the example is read", () => {
     const greetings = examples.filter(({ greeting, error }) => greeting && !error)
     expect(greetings.length).toBeGreaterThan(0)
     for (const { greeting } of greetings) expect(readGreeting(greeting!)).toBe("NULL")
@@ -412,14 +412,14 @@ describe("tables", () => {
     for (const row of rows) expect(codes).toContain(row.at(-1))
   })
 
-  test("the checks are numbered", () => {
+  test("the checks are numbered from 1 on", () => {
     const steps = readTable("### 5.2").map(([step]) => Number(step))
     expect(steps).toEqual(steps.map((_, i) => i + 1))
     const arena = readTable("### A.3").map(([step]) => step)
     expect(arena).toEqual(arena.map((_, i) => `A${i + 1}`))
   })
 
-  test("sentinels", () => {
+  test("sentinels are those of the text", () => {
     const register = readTable("## 10.").map(
       ([bytes, name]) => [name!, bytes!.replaceAll("`", "").toLowerCase()] as const,
     )
@@ -433,7 +433,7 @@ describe("tables", () => {
     )
   })
 
-  test("SENTINEL_BYTES and HEAD_BYTES", () => {
+  test("SENTINEL_BYTES and HEAD_BYTES are those of the text", () => {
     const short = (form: Uint8Array, bytes: number): string | undefined =>
       refusal(concat(form, new Uint8Array(12)).subarray(0, bytes))
     expect(short(SENTINELS.plain, limit("SENTINEL_BYTES") - 1)).toBe("ERR_LZ4_PART_TOO_SHORT")
@@ -442,7 +442,7 @@ describe("tables", () => {
     expect(short(SENTINELS.LZ4M, limit("HEAD_BYTES"))).toBeUndefined()
   })
 
-  test("BLOCK_LENGTH_BYTES", () => {
+  test("BLOCK_LENGTH_BYTES is that of the text", () => {
     const block = bytesOf("50 'hello'")
     const length = concat(
       new Uint8Array([block.length]),
@@ -451,21 +451,21 @@ describe("tables", () => {
     expect(refusal(concat(SENTINELS.LZ4M, u64(5), length, block))).toBeUndefined()
   })
 
-  test("BLOCK_PLAIN_MAX", () => {
+  test("BLOCK_PLAIN_MAX is that of the text", () => {
     const declare = (plain: number) =>
       refusal(concat(SENTINELS.LZ4B, u64(plain), new Uint8Array(1)))
     expect(declare(limit("BLOCK_PLAIN_MAX"))).toBe("ERR_LZ4_IMPLAUSIBLE_SIZE")
     expect(declare(limit("BLOCK_PLAIN_MAX") + 1)).toBe("ERR_LZ4_BLOCK_TOO_LARGE")
   })
 
-  test("EXPANSION_MAX", () => {
+  test("EXPANSION_MAX is that of the text", () => {
     const declare = (plain: number) =>
       refusal(concat(SENTINELS.LZ4B, u64(plain), new Uint8Array(9)))
     expect(declare(9 * limit("EXPANSION_MAX"))).toBe("ERR_LZ4_CORRUPT_BLOCK")
     expect(declare(9 * limit("EXPANSION_MAX") + 1)).toBe("ERR_LZ4_IMPLAUSIBLE_SIZE")
   })
 
-  test("DICTIONARY_MIN and DICTIONARY_MAX", () => {
+  test("DICTIONARY_MIN and DICTIONARY_MAX are those of the text", () => {
     const install = (bytes: number) => refusal(dictionaryPart(new Uint8Array(bytes)))
     expect(install(limit("DICTIONARY_MIN") - 1)).toBe("ERR_LZ4_DICTIONARY_SIZE")
     expect(install(limit("DICTIONARY_MIN"))).toBeUndefined()
@@ -496,7 +496,7 @@ describe("tables", () => {
     expect(error(limit(name) + 1)).toBe("ERR_ZMTP_COMMAND")
   })
 
-  test("PARTS_MAX", () => {
+  test("PARTS_MAX is that of the text", () => {
     const error = (parts: number) => {
       const receiver = new Receiver(true, () => false)
       const frames = new Uint8Array(2 * parts)
@@ -523,13 +523,13 @@ describe("sections", () => {
     expect(new Set(headings).size).toBe(headings.length)
   })
 
-  test("that the text refers to exist", () => {
+  test("sections that the text refers to exist", () => {
     const cited = [...rfc.matchAll(/[Ss]ection\s+([\dA-C][\d.]*)/g)].map(([, number]) => number!)
     expect(cited.length).toBeGreaterThan(20)
     for (const number of cited) expect(headings).toContain(number.replace(/\.$/, ""))
   })
 
-  test("that code and tests cite exist", () => {
+  test("sections that code and tests cite exist", () => {
     const files = ["src", "wasm", "test"].flatMap((directory) =>
       readdirSync(new URL(directory, root), { recursive: true, encoding: "utf8" })
         .filter((file) => /\.(ts|c|h|mjs|py)$/.test(file) && !file.includes("node_modules"))

@@ -168,7 +168,7 @@ describe("other failures exit with 1 and print one line", () => {
     expect(readFileSync(at("file"), "utf8")).toBe("kept")
   })
 
-  test("an address in use", async () => {
+  test("bridge exits with 1 if its address is in use", async () => {
     const { port } = await RawServer.start()
     const { status, stderr } = await run("--from", `tcp://127.0.0.1:${port}`, "--to", dial)
     expect({ status, stderr }).toEqual({

@@ -105,7 +105,7 @@ describe("bytes missing inside a frame's body", () => {
     ])
   })
 
-  test("of one part lose the whole message", () => {
+  test("bytes missing inside a body of one part lose the whole message", () => {
     const parts = [frame(plainPart(text("first")), MORE), ...cut]
     const more = frame(plainPart(text("x".repeat(300))), MORE)
     const last = frame(plainPart(text("last")))
@@ -119,7 +119,7 @@ describe("bytes missing inside a frame's body", () => {
       ])
   })
 
-  test("of a command lose only the command", () => {
+  test("bytes missing inside a body of a command lose only the command", () => {
     const topic = frame(concat(text("\x09SUBSCRIBE"), new Uint8Array(280)), COMMAND)
     const frames = [
       frame(plainPart(text("first")), MORE),
@@ -257,7 +257,7 @@ describe("a connection that began before the capture", () => {
     expect(only(file)).toMatchObject({ begun: false, transport: "lz4+tcp" })
   })
 
-  test("and not reported for others", () => {
+  test("connections that began before the capture are named, and not reported for others", () => {
     const bare = Array.from({ length: 30 }, (_, i) => message(text(`message ${i}`)))
     const web = text("GET / HTTP/1.1\r\nHost: example.org\r\n\r\n".repeat(100))
     const pings = Array(30).fill(frame(text("\x04PING\0\0"), COMMAND))

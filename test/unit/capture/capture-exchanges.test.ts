@@ -111,7 +111,7 @@ const inTurn = (count: number, id: (i: number) => readonly string[] = () => [""]
   ]).flat()
 
 describe("exchanges", () => {
-  test("of REQ and REP have the times of their packets, and medians as of all durations", () => {
+  test("exchanges of REQ and REP have the times of their packets, and medians as of all durations", () => {
     const random = createRandom("durations")
     const durations = Array.from({ length: 1001 }, () =>
       random.between(100, 10 ** random.between(3, 8)),
@@ -146,7 +146,7 @@ describe("exchanges", () => {
     expect(times(summary.slowest)).toEqual(sorted.slice(-10).reverse())
   })
 
-  test("of a REQ that listens: it asks, whoever opened the connection", () => {
+  test("exchanges of a REQ that listens: it asks, whoever opened the connection", () => {
     const { joined } = read(
       ["REP", "REQ"],
       [
@@ -172,7 +172,7 @@ describe("exchanges", () => {
     expect(only(summary)).toMatchObject({ answered: 2, unanswered: 0, unexpected: 1 })
   })
 
-  test("of DEALER and REP are joined in order: REP sends the envelope back, and drops what has none", () => {
+  test("exchanges of DEALER and REP are joined in order: REP sends the envelope back, and drops what has none", () => {
     const { joined, summary } = read(
       ["DEALER", "REP"],
       [
@@ -189,7 +189,7 @@ describe("exchanges", () => {
     expect(only(summary)).toMatchObject({ answered: 3, unanswered: 1 })
   })
 
-  test("of DEALER and ROUTER are joined if their messages alternate, whatever is in them", () => {
+  test("exchanges of DEALER and ROUTER are joined if their messages alternate, whatever is in them", () => {
     const lines = Array.from(
       { length: 40 },
       (_, i): Line => [i % 2 ? "server" : "client", ["same"]],
@@ -199,7 +199,7 @@ describe("exchanges", () => {
     expect(only(summary)).toMatchObject({ answered: 20, unanswered: 0, notJoined: [] })
   })
 
-  test("of DEALER and ROUTER are joined by an id in the first part, or behind an empty one", () => {
+  test("exchanges of DEALER and ROUTER are joined by an id in the first part, or behind an empty one", () => {
     for (const empty of [[], [""]]) {
       const { joined } = read(
         ["DEALER", "ROUTER"],
@@ -249,7 +249,7 @@ describe("exchanges", () => {
         ["server", ["1", "c"]],
       ],
     ],
-  ] as [string, Line[]][])("of DEALER and ROUTER are not joined with %s", (_, lines) => {
+  ] as [string, Line[]][])("exchanges of DEALER and ROUTER are not joined with %s", (_, lines) => {
     const { joined, summary } = read(["DEALER", "ROUTER"], lines)
     expect(joined).toEqual([])
     expect(only(summary)).toMatchObject({
@@ -258,7 +258,7 @@ describe("exchanges", () => {
     })
   })
 
-  test("that were certain stay, if the messages do not go together any more later", () => {
+  test("exchanges that were certain stay, if the messages do not go together any more later", () => {
     const lines = Array.from(
       { length: 40 },
       (_, i): Line => [i % 2 ? "server" : "client", ["same"]],
@@ -274,7 +274,7 @@ describe("exchanges", () => {
     })
   })
 
-  test("that are open when the connection or the recording ends are not answered", () => {
+  test("exchanges that are open when the connection or the recording ends are not answered", () => {
     for (const closed of ["FIN", undefined] as const) {
       const lines: Line[] = [["client", ["", "?"]]]
       const { summary } = read(["REQ", "REP"], lines, { closed })
@@ -337,7 +337,7 @@ describe("exchanges", () => {
       ["the first question and its answer", [0, 1]],
       ["two questions", [100, 700]],
       ["questions close together", [100, 104, 109, 111, 130]],
-    ] as [string, number[]][])("of REQ are never joined wrongly: %s", (_, lost) => {
+    ] as [string, number[]][])("exchanges of REQ are never joined wrongly: %s", (_, lost) => {
       const { joined, summary } = readWithout(["REQ", "REP"], lost, inTurn(500))
       expect(new Set(times(joined))).toEqual(new Set([40 * MS]))
       const { answered, unanswered } = only(summary)
@@ -345,7 +345,7 @@ describe("exchanges", () => {
       expect(unanswered).toBe(0)
     })
 
-    test("of a random recording are those of a whole one", () => {
+    test("exchanges of a random recording are those of a whole one", () => {
       const random = createRandom("lost packets")
       for (let run = 0; run < 30; run++) {
         const isReq = run % 2 === 0
@@ -361,7 +361,7 @@ describe("exchanges", () => {
       }
     })
 
-    test("of DEALER and REP are not joined any more", () => {
+    test("exchanges of DEALER and REP are not joined any more", () => {
       const lines = Array.from({ length: 200 }, (_, i): Line[] => {
         const asked: Line = ["client", ["", "?"], 10 * MS * i]
         return i < 3 ? [asked] : [["server", ["", "!"], 10 * MS * i - 5 * MS], asked]
@@ -371,7 +371,7 @@ describe("exchanges", () => {
       expect(only(summary).notJoined).toMatchObject([{ why: MISSING, connections: 1 }])
     })
 
-    test("of DEALER and ROUTER are joined by ids only", () => {
+    test("exchanges of DEALER and ROUTER are joined by ids only", () => {
       const before = inTurn(5, (i) => [`id ${i}`])
       const lines: Line[] = [
         ...before,
@@ -399,7 +399,7 @@ describe("exchanges", () => {
       }
     })
 
-    test("of REQ are not joined any more if clocks differ", () => {
+    test("exchanges of REQ are not joined any more if clocks differ", () => {
       // The clock of the server is ahead, so that each answer comes after the next question.
       const lines = Array.from({ length: 20 }, (_, i): Line[] => [
         ["client", ["", "?"], MS * (i + 1)],
@@ -410,7 +410,7 @@ describe("exchanges", () => {
       expect(only(summary).notJoined).toMatchObject([{ why: MISSING }])
     })
 
-    test("of REQ are not joined with an answer that was recorded before the question", () => {
+    test("exchanges of REQ are not joined with an answer that was recorded before the question", () => {
       const lines: Line[] = [
         ["client", ["", "1"], 10 * MS],
         ["client", ["", "2"], 20 * MS],
@@ -428,7 +428,7 @@ describe("exchanges", () => {
       ["no ids", (_: number) => [], 100],
       ["ids that repeat", (_: number) => ["MDPC01"], 100],
       ["nothing joined before it", (i: number) => [`id ${i}`], 0],
-    ] as const)("of DEALER and ROUTER with %s are not joined any more", (_, id, lost) => {
+    ] as const)("exchanges of DEALER and ROUTER with %s are not joined any more", (_, id, lost) => {
       const { joined, summary } = readWithout(["DEALER", "ROUTER"], [lost], inTurn(200, id))
       expect([...new Set(times(joined))].filter((time) => time !== 40 * MS)).toEqual([])
       expect(only(summary).notJoined).toMatchObject([{ why: MISSING, connections: 1 }])
@@ -466,7 +466,7 @@ describe("exchanges", () => {
     }
   })
 
-  test("of ids may be recorded in any order", () => {
+  test("exchanges of ids may be recorded in any order", () => {
     const { joined, summary } = read(
       ["DEALER", "ROUTER"],
       [
@@ -482,7 +482,7 @@ describe("exchanges", () => {
     expect(only(summary)).toMatchObject({ answered: 3, unanswered: 0, unexpected: 0 })
   })
 
-  test("in two files have no times if their clocks differ by more than an answer takes", () => {
+  test("exchanges in two files have no times if their clocks differ by more than an answer takes", () => {
     // The clock of the server is 0.5 ms behind, and packets come in the order of their times.
     const skewed = inTurn(1000).map(
       ([from, parts], i): Line => [
@@ -509,7 +509,7 @@ describe("exchanges", () => {
     expect(envelopeOf(many)).not.toBe(envelopeOf(many.slice(1)))
   })
 
-  test("of a connection that began before the recording are not joined, as types are not known", () => {
+  test("exchanges of a connection that began before the recording are not joined, as types are not known", () => {
     const encoded = (text: string) => concat(new Uint8Array(4), bytes(text))
     const said: Said = [
       ["client", message(encoded(""), encoded("one question"))],
@@ -539,7 +539,7 @@ describe("exchanges", () => {
     ).toEqual([])
   })
 
-  test("with CURVE cannot be seen", () => {
+  test("exchanges with CURVE cannot be seen", () => {
     const file = gunzipSync(
       readFileSync(new URL("../../recorded/curve-tcp.pcap.gz", import.meta.url)),
     )
@@ -600,7 +600,7 @@ describe("exchanges", () => {
     })
   })
 
-  test("of more than 1000 servers are summed up for the rest", () => {
+  test("exchanges of more than 1000 servers are summed up for the rest", () => {
     const exchanges = new Exchanges()
     for (let i = 0; i < 1100; i++) {
       const server = `10.0.${i >> 8}.${i & 255}:5555`

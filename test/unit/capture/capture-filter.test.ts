@@ -288,7 +288,7 @@ describe("an event's row", () => {
   const found = (event: CaptureEvent, expression: string) =>
     parseFilter(expression)(filterRow(event))
 
-  test("of a message matches the kinds and the text of all its parts", () => {
+  test("the row of a message matches the kinds and the text of all its parts", () => {
     const event = message(
       { plain: Buffer.from("first") },
       { kind: "LZ4B", plain: Buffer.from("Zweiter: ü") },
@@ -297,17 +297,17 @@ describe("an event's row", () => {
     expect(found(event, "kind=error")).toBe(false)
   })
 
-  test("of a part that does not decode also matches errors", () => {
+  test("the row of a part that does not decode also matches errors", () => {
     const event = message({ kind: "LZ4B", error })
     expect(found(event, "kind=error kind=message ERR_LZ4_CORRUPT")).toBe(true)
   })
 
-  test("of a dictionary does not match messages", () => {
+  test("the row of a dictionary does not match messages", () => {
     const event = message({ kind: "LZ4D" })
     expect([found(event, "kind=LZ4D"), found(event, "kind=message")]).toEqual([true, false])
   })
 
-  test("of an end matches what it says, and both addresses", () => {
+  test("the row of an end matches what it says, and both addresses", () => {
     const ended = { by: "server", how: "RST", inMessage: false } as const
     const event: CaptureEvent = {
       type: "close",
@@ -319,7 +319,7 @@ describe("an event's row", () => {
     expect(found(event, '"closed by"')).toBe(false)
   })
 
-  test("of an error of the file has no connection", () => {
+  test("the row of an error of the file has no connection", () => {
     const event: CaptureEvent = { type: "error", connection: undefined, error }
     expect(found(event, "kind=error")).toBe(true)
     expect(found(event, "connection=3")).toBe(false)

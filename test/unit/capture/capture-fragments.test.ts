@@ -172,7 +172,7 @@ describe("missing fragments", () => {
     expect(said(file)).toEqual({ said: [expected], errors: [] })
   })
 
-  test("of a header lose the packet", () => {
+  test("missing fragments of a header lose the packet", () => {
     const file = inFragments(talk(v4), {
       change: (fragments) =>
         fragments.map((frame, i) =>
@@ -205,7 +205,7 @@ describe("hostile fragments", () => {
     return copy
   }
 
-  test("that overlap: the first bytes count", () => {
+  test("hostile fragments that overlap: the first bytes count", () => {
     const other = a!.map((byte, i) => (i < 20 + 32 ? byte : 0x21))
     expect(said(file(a!, other, b!, c!)).said).toEqual([[`"${letters}"`, "cut"]])
     const over = changed(ipFragments(first, 128)[0]!, 52, Array(90).fill(0x21))
@@ -225,12 +225,12 @@ describe("hostile fragments", () => {
     expect(said(file(beyond, beyond)).errors).toEqual([expect.stringMatching(/are missing/)])
   })
 
-  test("of other protocols are ignored", () => {
+  test("hostile fragments of other protocols are ignored", () => {
     const udp = ipHeader("10.0.0.1:1", "10.0.0.2:2", 17, new Uint8Array(100))
     expect(said(file(ipFragments(udp, 48)[0]!))).toEqual({ said: [], errors: [] })
   })
 
-  test("of many packets use bounded memory", () => {
+  test("hostile fragments of many packets use bounded memory", () => {
     const frames: Frame[] = []
     const large = ipHeader("10.0.0.1:1", "10.0.0.2:2", 6, new Uint8Array(60_000))
     for (let id = 0; id < 5000; id++)
@@ -248,7 +248,7 @@ describe("hostile fragments", () => {
     expect(held).toBeLessThan(100 << 20)
   })
 
-  test("of 8 bytes each, in the worst order and twice, are reassembled", () => {
+  test("hostile fragments of 8 bytes each, in the worst order and twice, are reassembled", () => {
     const large = "a".repeat(65_000)
     const packets = conversation([["client", ascii(large)]], { ...v4, segmentBytes: large.length })
     const change = (fragments: Frame[]) => {

@@ -61,7 +61,7 @@ describe("a READY", () => {
     expect(errors).toEqual([])
   })
 
-  test("of 80,000 properties is described by a few, and 256 are kept", () => {
+  test("a READY of 80,000 properties is described by a few, and 256 are kept", () => {
     const properties = Array.from({ length: 80_000 }, (_, i) => property(`X${i}`, text("v")))
     const file = capture([["client", concat(greeting(), ready(Buffer.concat(properties)))], server])
     const { handshakes, commands } = only(file)
@@ -295,26 +295,29 @@ describe("unfinished messages", () => {
       new Uint8Array(1000),
       /a command of 3000 bytes: skipped/,
     ],
-  ])("of %s are left out, with an error, and later ones are read", (_, half, rest, lost) => {
-    const { open, said } = connections({ unfinished: 5000 })
-    const [a, b] = [open(), open()]
-    a.say(half)
-    expect(said()).toEqual([])
-    b.say(frameHead(4000), new Uint8Array(3000))
-    expect(said()).toEqual([expect.stringMatching(lost)])
-    a.say(rest, message(text("hello")))
-    b.say(new Uint8Array(1000).fill(0x61))
-    expect(said()).toEqual([
-      "client: hello",
-      expect.stringMatching(/^client: plain \0{2996}a{1000}$/),
-    ])
-    // What was read no longer counts.
-    a.say(half)
-    b.say(frameHead(2000))
-    expect(said()).toEqual([])
-  })
+  ])(
+    "unfinished messages of %s are left out, with an error, and later ones are read",
+    (_, half, rest, lost) => {
+      const { open, said } = connections({ unfinished: 5000 })
+      const [a, b] = [open(), open()]
+      a.say(half)
+      expect(said()).toEqual([])
+      b.say(frameHead(4000), new Uint8Array(3000))
+      expect(said()).toEqual([expect.stringMatching(lost)])
+      a.say(rest, message(text("hello")))
+      b.say(new Uint8Array(1000).fill(0x61))
+      expect(said()).toEqual([
+        "client: hello",
+        expect.stringMatching(/^client: plain \0{2996}a{1000}$/),
+      ])
+      // What was read no longer counts.
+      a.say(half)
+      b.say(frameHead(2000))
+      expect(said()).toEqual([])
+    },
+  )
 
-  test("of a direction in which frames are searched are skipped", () => {
+  test("unfinished messages of a direction in which frames are searched are skipped", () => {
     const { open, said } = connections({ unfinished: 5000 })
     const [a, b] = [open(), open()]
     const noise = concat(
@@ -331,7 +334,7 @@ describe("unfinished messages", () => {
     ])
   })
 
-  test("of 8 connections take at most 256 MiB", () => {
+  test("unfinished messages of 8 connections take at most 256 MiB", () => {
     const reader = new CaptureReader()
     const body = new Uint8Array(1 << 20)
     const before = heldBytes()
@@ -390,7 +393,7 @@ describe("unfinished messages", () => {
     expect(said()).toHaveLength(1)
   })
 
-  test("with a dictionary are left out if those of all connections take too much, until these end", () => {
+  test("unfinished messages with a dictionary are left out if those of all connections take too much, until these end", () => {
     const { open, said } = connections({ dictionaries: 3000 })
     using codec = Codec.createSync({
       dictionary: new Uint8Array(1000).fill(0x61),
@@ -414,7 +417,7 @@ describe("unfinished messages", () => {
     expect(said().at(-1)).toBe(`client: LZ4B ${"a".repeat(200)}`)
   })
 
-  test("and handshakes: beyond a limit, of further ones the socket type is kept", () => {
+  test("of handshakes beyond a limit only the socket type is kept", () => {
     const reader = new CaptureReader()
     const before = heldBytes()
     const lines: string[] = []

@@ -94,7 +94,7 @@ describe("the parts of a message of more parts than bytes", () => {
 })
 
 describe("what is printed of a message", () => {
-  test("from an arena: 100 parts and one for each byte on the wire, and what the others are", () => {
+  test("of a message from an arena: 100 parts and one for each byte on the wire, and what the others are", () => {
     const wire = packedArena()
     const event = eventOf(wire)
     const printed = 100 + wire.length

@@ -46,7 +46,7 @@ const dealt = (files: number, place: (index: number) => number): Frame[][] =>
   Array.from({ length: files }, (_, file) => frames.filter((_, i) => place(i) === file))
 
 describe("several files", () => {
-  test("of a ring are read as one, whatever their order", () => {
+  test("several files of a ring are read as one, whatever their order", () => {
     const ring = dealt(4, (i) => Math.floor(i / 8)).map((some) => pcapFile(some))
     for (const order of [
       [0, 1, 2, 3],

@@ -55,7 +55,7 @@ describe("topics", () => {
     ])
   })
 
-  test("of messages of one part are the longest subscription of the receiver, as a command or a message", () => {
+  test("topics of messages of one part are the longest subscription of the receiver, as a command or a message", () => {
     const { topics, types } = statisticsOf(
       capture([
         ["client", handshake("XPUB")],
@@ -78,7 +78,7 @@ describe("topics", () => {
     ])
   })
 
-  test("end with CANCEL, or a message in its place, however often they were subscribed to", () => {
+  test("topics end with CANCEL, or a message in its place, however often they were subscribed to", () => {
     const { topics } = statisticsOf(
       capture([
         ["client", handshake("XPUB")],
@@ -98,7 +98,7 @@ describe("topics", () => {
     expect(topics.map(({ name }) => name)).toEqual(["orders", "ord", "or"])
   })
 
-  test("that are text in hexadecimal are not those that are bytes", () => {
+  test("topics that are text in hexadecimal are not those that are bytes", () => {
     const { topics } = statisticsOf(
       capture([
         ["client", handshake("PUB")],
@@ -111,7 +111,7 @@ describe("topics", () => {
     expect(topics[0]).not.toHaveProperty("hex")
   })
 
-  test("of other types are not counted, and of unknown ones only the first of several parts", () => {
+  test("topics of other types are not counted, and of unknown ones only the first of several parts", () => {
     const encoded = (text: string) => concat(new Uint8Array(4), bytes(text))
     const pushed: Said = [
       ["client", handshake("PUSH")],

@@ -39,7 +39,7 @@ const moved = (packets: readonly TcpPacket[], from: number, to: number): TcpPack
 }
 
 describe("segments", () => {
-  test("that arrive twice count once", () => {
+  test("segments that arrive twice count once", () => {
     expect(clientSaid(letters().flatMap((packet) => [packet, packet]))).toEqual(whole)
   })
 
@@ -49,11 +49,11 @@ describe("segments", () => {
     { from: 9, to: 3 },
     { from: 11, to: 3 },
     { from: 12, to: 4 },
-  ])("in another order are sorted: $from at $to", ({ from, to }) => {
+  ])("segments in another order are sorted: $from at $to", ({ from, to }) => {
     expect(clientSaid(moved(letters(), from, to))).toEqual(whole)
   })
 
-  test("in reverse order are sorted", () => {
+  test("segments in reverse order are sorted", () => {
     const packets = letters()
     const data = packets.splice(3, 8).reverse()
     packets.splice(3, 0, ...data)
@@ -65,18 +65,21 @@ describe("segments", () => {
     { first: 0, text: "XXXX", waits: true, expected: '"XXXXccdd"' },
     { first: 1, text: "XXXX", waits: true, expected: '"aXXXXcdd"' },
     { first: 3, text: "XXXXX", waits: true, expected: '"aabXXXXX"' },
-  ])("that overlap: the first bytes count; $text at $first", ({ first, text, waits, expected }) => {
-    const packets = letters()
-    const overlapping: TcpPacket = {
-      ...packets[3]!,
-      sequence: packets[3]!.sequence + first,
-      data: ascii(text),
-    }
-    packets.splice(waits ? 3 : 11, 0, overlapping)
-    expect(clientSaid(packets)).toEqual([expected, "end"])
-  })
+  ])(
+    "segments that overlap: the first bytes count; $text at $first",
+    ({ first, text, waits, expected }) => {
+      const packets = letters()
+      const overlapping: TcpPacket = {
+        ...packets[3]!,
+        sequence: packets[3]!.sequence + first,
+        data: ascii(text),
+      }
+      packets.splice(waits ? 3 : 11, 0, overlapping)
+      expect(clientSaid(packets)).toEqual([expected, "end"])
+    },
+  )
 
-  test("that fill gaps between others do not change those", () => {
+  test("segments that fill gaps between others do not change those", () => {
     const packets = letters()
     const all: TcpPacket = { ...packets[3]!, data: ascii("XXXXXXXX") }
     const tail: TcpPacket = { ...packets[5]!, data: ascii("YYYYYY") }
@@ -89,7 +92,7 @@ describe("segments", () => {
     ])
   })
 
-  test("whose sequence numbers wrap", () => {
+  test("segments whose sequence numbers wrap", () => {
     for (let i = 0; i < 12; i++) {
       const initial = { client: wrapped(-i), server: wrapped(-1) }
       expect(clientSaid(letters({ initial }))).toEqual(whole)
@@ -97,7 +100,7 @@ describe("segments", () => {
     }
   })
 
-  test("that probe an idle connection or a window of 0 are not data", () => {
+  test("segments that probe an idle connection or a window of 0 are not data", () => {
     const packets = letters()
     const { sequence } = packets[5]!
     const probe = (sequence: number, text: string): TcpPacket => ({
@@ -109,14 +112,14 @@ describe("segments", () => {
     expect(clientSaid(packets)).toEqual(whole)
   })
 
-  test("with data in the SYN", () => {
+  test("segments with data in the SYN", () => {
     const packets = letters()
     packets[0] = { ...packets[0]!, data: ascii("aa") }
     packets.splice(3, 1)
     expect(clientSaid(packets)).toEqual(whole)
   })
 
-  test("that wait keep their position and time", () => {
+  test("segments that wait keep their position and time", () => {
     const packets = moved(letters(), 3, 6)
     const inOrder = recordPackets(letters()).connections[0]!
     const sorted = recordPackets(packets).connections[0]!
@@ -182,7 +185,7 @@ describe("connections", () => {
     expect(clientSaid(packets)).toEqual(whole)
   })
 
-  test("that are closed accept no more data", () => {
+  test("connections that are closed accept no more data", () => {
     const packets = letters()
     const { connections } = recordPackets([...packets, ...packets.slice(3, 14), packets[0]!])
     expect(connections.map((connection) => textBy(connection, "client"))).toEqual([whole])
@@ -203,13 +206,13 @@ describe("connections", () => {
     expect(textBy(connection!, "server")).toEqual(['"answer"', "cut"])
   })
 
-  test("that are reset end on both sides", () => {
+  test("connections that are reset end on both sides", () => {
     const [connection] = recordPackets(letters({ closed: "RST" })).connections
     expect(textBy(connection!, "client")).toEqual(whole)
     expect(textBy(connection!, "server")).toEqual(["end"])
   })
 
-  test("of no interest give no more events", () => {
+  test("connections of no interest give no more events", () => {
     const { connections } = recordPackets(letters(), { wanted: () => false })
     expect(connections.map(({ calls }) => calls.length)).toEqual([1])
     // Nor waiting data.
@@ -217,7 +220,7 @@ describe("connections", () => {
     expect(reordered.connections.map(({ calls }) => calls.length)).toEqual([1])
   })
 
-  test("that began before the capture start with the first new byte", () => {
+  test("connections that began before the capture start with the first new byte", () => {
     const packets = letters().slice(5)
     expect(clientSaid([...packets, letters()[3]!])).toEqual(['"bbccdd"', "end"])
     // An acknowledgement also tells its position.
@@ -252,7 +255,7 @@ describe("gaps", () => {
     { lost: "[bc]", expected: ['"aa"', 4, '"dd"', "end"] },
     { lost: "[ac]", expected: [2, '"bb"', 2, '"dd"', "end"] },
     { lost: "[cd]", expected: ['"aabb"', 4, "end"] },
-  ])("at the end of a connection: $lost", ({ lost, expected }) => {
+  ])("gaps at the end of a connection: $lost", ({ lost, expected }) => {
     expect(clientSaid(without(lost))).toEqual(expected)
   })
 
@@ -271,7 +274,7 @@ describe("gaps", () => {
     ])
   })
 
-  test("at the end extend to the last acknowledgement, minus one byte that may be a FIN", () => {
+  test("gaps at the end extend to the last acknowledgement, minus one byte that may be a FIN", () => {
     const cut = letters({ closed: undefined })
     expect(clientSaid(without("[cd]", cut))).toEqual(['"aabb"', 4, "cut"])
     expect(clientSaid(without("[cd]", letters({ closed: "RST" })))).toEqual(['"aabb"', 4, "end"])
@@ -299,7 +302,7 @@ describe("gaps", () => {
     expect(clientSaid([...unacknowledged, letters()[5]!])).toEqual(['"aabbccdd"', "cut"])
   })
 
-  test("of a connection that was closed are declared after many packets of others", () => {
+  test("gaps of a connection that was closed are declared after many packets of others", () => {
     const others = Array.from({ length: 600 }, (_, i) =>
       conversation([["client", ascii("x")]], { client: `10.0.0.1:${1024 + i}` }),
     )

@@ -154,7 +154,7 @@ describe("what is not read is counted and named", () => {
     expect(unreadIn(frame, frame)).toEqual({ [name]: 2 })
   })
 
-  test("in up to 1000 kinds", () => {
+  test("what is not read is counted in up to 1000 kinds", () => {
     const frames = Array.from({ length: 1500 }, (_, i) => ethernet(0x2000 + i, empty))
     const unread = unreadIn(...frames)
     expect(Object.keys(unread)).toHaveLength(1000)

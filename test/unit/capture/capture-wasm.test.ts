@@ -31,7 +31,7 @@ test("may be bytes or a module, and for readCapture a URL", async () => {
   }
 })
 
-test("is checked", async () => {
+test("the module that a reader is given is checked", async () => {
   expect(() => decodeCapture(file, { wasm: 5 as never })).toThrow("wasm must be")
   expect(() => decodeCapture(file, { wasm: url })).toThrow("a URL needs")
   const missing = new URL("missing.wasm", import.meta.url)

@@ -75,7 +75,7 @@ describe("the forms of parts", () => {
     expect(messages[1]!.parts[0]!.error?.code).toBe("ERR_LZ4_ARENA")
   })
 
-  test("LZ4M", () => {
+  test("a part of several blocks is shown as LZ4M", () => {
     using codec = Codec.createSync({ wasm: smallBlocks })
     const plain = text(long.repeat(Math.ceil((3 * smallBlockSize) / long.length)))
     const wire = codec.encodePart(plain)
@@ -163,7 +163,7 @@ describe("properties of a side", () => {
       text(value),
     )
 
-  test("greeting and READY", () => {
+  test("a side has what its greeting and READY say", () => {
     const body = concat(property("Socket-Type", "DEALER"), property("Identity", "me"))
     const stream = concat(greeting(), command("READY", concat(body, property("X-Region", "north"))))
     const { handshakes } = only(captured([["client", stream]]))
@@ -192,7 +192,7 @@ describe("properties of a side", () => {
     expect(commands[0]?.detail).toBe('Socket-Type "PUSH", X-Lz4-Revision "2"')
   })
 
-  test("PLAIN, without the password", () => {
+  test("a side has the user name of PLAIN, without the password", () => {
     const hello = (body: string) => command("HELLO", text(body))
     const greet = greeting({ mechanism: "PLAIN" })
     for (const body of ["\x05alice\x06secret", "\x05alice\x07secret"]) {

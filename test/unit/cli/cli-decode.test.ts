@@ -139,7 +139,7 @@ describe("what is wrong, at which byte", () => {
     expect(lines[0]).toContain("taken for")
   })
 
-  test("without HEX", async () => {
+  test("without HEX, decode says what it expects", async () => {
     expect((await run([])).status).toBe(2)
   })
 })

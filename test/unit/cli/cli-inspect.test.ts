@@ -401,7 +401,7 @@ describe("--json", async () => {
     ])
   })
 
-  test("reports errors", async () => {
+  test("errors are objects of JSON", async () => {
     const { status, stdout } = await run(["--json", broken])
     expect(status).toBe(0)
     expect(jsonLines(stdout).at(-2)).toMatchObject({ type: "summary", connection: 1, errors: 1 })
@@ -795,7 +795,7 @@ describe("the summary of many connections", () => {
     expect(lines.at(-1)).toMatch(/^total: 1234 messages, /)
   })
 
-  test("as JSON lists the first 10,000, or all with --all", async () => {
+  test("the summary as JSON lists the first 10,000, or all with --all", async () => {
     const crowd = file("crowd.pcap", many(10_002))
     const summaries = async (...args: string[]) =>
       jsonLines((await run(["--json", ...args, "--filter", "connection=0", crowd])).stdout)
@@ -821,7 +821,7 @@ describe("a gzip file", () => {
     expect(await run([file("members", Buffer.concat(members))])).toEqual(await run([good]))
   })
 
-  test("that is truncated is shown up to that point", async () => {
+  test("a gzip file that is truncated is shown up to that point", async () => {
     const cut = file("cut.gz", packed.subarray(0, -1000))
     const { status, stdout, stderr } = await run([cut])
     expect(status).toBe(1)
@@ -830,7 +830,7 @@ describe("a gzip file", () => {
     expect(stdout).toMatch(/\ntotal: /)
   })
 
-  test("that is damaged is shown up to that point", async () => {
+  test("a gzip file that is damaged is shown up to that point", async () => {
     const large = capture([...opening, ["client", encoded(Codec.createSync(), noise(2000))]])
     const packed = gzipSync(large.subarray(0, 2_000_000))
     // A second member, of a method that does not exist.

@@ -37,7 +37,7 @@ test("prints variables that a shell takes as they are", async () => {
   expect((await run("-o", "-")).stdout).toMatch(/^CURVE_PUBLIC_KEY=/)
 })
 
-test("--json prints an object", async () => {
+test("keygen --json prints an object", async () => {
   const { publicKey, secretKey } = JSON.parse((await run("--json")).stdout)
   expect(publicOf(secretKey)).toBe(publicKey)
 })

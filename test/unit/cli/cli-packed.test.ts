@@ -45,7 +45,7 @@ test("plain writes them all", async () => {
   expect(plain?.parts.map(({ plain }) => plain)).toEqual(packed?.parts.map(({ plain }) => plain))
 })
 
-test("decode prints as many", async () => {
+test("decode prints as many parts as it shows", async () => {
   const hex = Buffer.from(message(arena)).toString("hex")
   const { stdout } = await run("decode", hex)
   const lines = stdout.trimEnd().split("\n")

@@ -138,10 +138,13 @@ describe("a connection of lz4+tcp://", () => {
     expect(opened).toMatchObject({ type: "connection", time: START })
   })
 
-  test.each(["FIN", "RST", undefined] as const)("that ended with %s", async (closed) => {
-    const { output } = await plainOf([captured(everything(), { closed })])
-    expect(decodeCapture(output).connections[0]?.ended?.how).toBe(closed)
-  })
+  test.each(["FIN", "RST", undefined] as const)(
+    "a connection that ended with %s",
+    async (closed) => {
+      const { output } = await plainOf([captured(everything(), { closed })])
+      expect(decodeCapture(output).connections[0]?.ended?.how).toBe(closed)
+    },
+  )
 })
 
 test("a connection of tcp:// goes through unchanged", async () => {
@@ -196,7 +199,7 @@ describe("what is left out", () => {
     ])
   })
 
-  test("the password of PLAIN", async () => {
+  test("the password of PLAIN is left out", async () => {
     const user = text("\x04user\x06secret")
     const { output } = await plainOf([
       captured([
@@ -297,7 +300,7 @@ test("a port that is used again has another connection", async () => {
   expect(decodeCapture(output).connections.map(({ ended }) => ended?.how)).toEqual(["FIN", "RST"])
 })
 
-test("- prints .pcapng", async () => {
+test("an output of - prints .pcapng", async () => {
   const capture = captured([...everything().slice(0, 2), ["client", message(packed("hello"))]])
   const { status, stdout, stderr } = await run(["-o", "-", "-"], capture)
   expect(status).toBe(0)

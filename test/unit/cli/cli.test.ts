@@ -241,7 +241,7 @@ describe("train", () => {
     expect(readFileSync(at("b.dict"))).toEqual(readFileSync(at("a.dict")))
   })
 
-  test("files are samples", async () => {
+  test("train takes each file as a sample", async () => {
     const files = events(20)
       .split("\n")
       .slice(0, -1)
@@ -415,7 +415,7 @@ describe("train, with a capture", () => {
     expect(filtered.stdout).toContain("made of 1440 samples")
   })
 
-  test("--filter selects messages", async () => {
+  test("train takes the messages that --filter selects", async () => {
     const all = (await run(["inspect", "--json", "--filter", "kind=message level", capture])).stdout
     const count = all.match(/"type":"message"/g)?.length as number
     const { stdout } = await train("--filter", "level", "--filter", "from=client", capture)
@@ -460,7 +460,7 @@ describe("train suggests --lines", () => {
     ["lines of JSON that gzip packed", [file("hint.jsonl.gz", gzipSync(events(50)))], "50"],
     ["lines of text", [file("access.log", log(20))], "20"],
     ["several files of such lines, once", [at("hint.jsonl"), at("two.jsonl")], "50"],
-  ])("for %s", async (_, files, lines) => {
+  ])("train suggests --lines for %s", async (_, files, lines) => {
     const stderr = await train(...files)
     expect(hint.exec(stderr)?.slice(1)).toEqual([files[0], lines])
     expect(stderr.match(/--lines/g)).toHaveLength(1)
@@ -472,7 +472,7 @@ describe("train suggests --lines", () => {
     ["for files of text with a message each", [at("access.log"), file("other.log", log(30))]],
     ["for a few lines", [file("few.log", log(5))]],
     ["for bytes", [file("bytes", Buffer.alloc(5000, "\0\n\x01"))]],
-  ])("not %s", async (_, args) => {
+  ])("train does not suggest --lines for %s", async (_, args) => {
     expect(await train(...args)).not.toContain("--lines")
   })
 })

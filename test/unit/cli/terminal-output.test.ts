@@ -187,7 +187,7 @@ describe("each field of each event", () => {
     else expectHarmless(colours)
   })
 
-  test("summary", () => {
+  test("the summary has no control characters", () => {
     const tally = new Tally(1000)
     for (const event of events) tally.add(event, true)
     for (const line of summaryText(tally.summary(1))) expectHarmless(line)
@@ -294,7 +294,7 @@ function eventsOf(reader: CaptureReader, file: Uint8Array): CaptureEvent[] {
 
 describe("JSON for a terminal", () => {
   test.each(["\u{e0041}", "\u2764\ufe0f", "\ufe0f\ufe0f", "\x7f"])(
-    "of a long text is that of its pieces: %j",
+    "JSON of a long text is that of its pieces: %j",
     (characters) => {
       for (let i = 65_530; i < 65_540; i++) {
         const [before, after] = ["a".repeat(i), "b".repeat(70_000)]

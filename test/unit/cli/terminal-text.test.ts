@@ -25,7 +25,7 @@ describe("visible text", () => {
     // Bytes may hide in selectors of variants. One of them is part of common emoji.
     ["a\ufe0f\ufe01\u{e0100}", "a\\u{fe0f}\\u{fe01}\\u{e0100}"],
     ["❤\ufe0f\ufe0f", "❤\ufe0f\\u{fe0f}"],
-  ])("of %j is %j", (text, shown) => {
+  ])("visible text of %j is %j", (text, shown) => {
     expect(visible(text)).toBe(shown)
   })
 
@@ -74,7 +74,7 @@ describe("a time", () => {
     [2n ** 60n * 1000n, "+038504-08-17T21:30:06.846976000Z", "21:30:06.846976"],
     [2n ** 100n, undefined, undefined],
     [undefined, undefined, undefined],
-  ])("of %s ns is %s", (ns, iso, clock) => {
+  ])("a time of %s ns is %s", (ns, iso, clock) => {
     expect([isoTime(ns), clockTime(ns, true)]).toEqual([iso, clock])
   })
 })
@@ -96,11 +96,11 @@ describe("durations", () => {
     [160_000_000_000, "2:40"],
     [-160_000_000_000, "−2:40"],
     [7_200_000_000_000, "2:00:00"],
-  ])("of %d ns are %s", (nanoseconds, text) => {
+  ])("durations of %d ns are %s", (nanoseconds, text) => {
     expect(duration(nanoseconds)).toBe(text)
   })
 
-  test("that are a step apart differ", () => {
+  test("durations that are a step apart differ", () => {
     for (const step of [1, 1000, 20_000, 1e6, 5e8, 1e9])
       for (const around of [1000, 1e6, 1e9, 60e9]) {
         const first = Math.max(0, around - 5 * step)

@@ -123,7 +123,7 @@ describe("an arena is read", () => {
       ["stored", arena(frames, { count: messages.length })],
       ["compressed", compressed(frames, { count: messages.length })],
     ] as const)
-      test(`with ${what}, ${form}`, () => {
+      test(`an arena is read with ${what}, ${form}`, () => {
         const traffic = {
           messages: messages.length,
           plainBytes: messages.flat().reduce((sum, part) => sum + part.length, 0),
@@ -145,7 +145,7 @@ describe("an arena is read", () => {
         }
       })
 
-  test("with as many parts as its block pays for, whatever the budget", () => {
+  test("an arena is read with as many parts as its block pays for, whatever the budget", () => {
     const wire = arenaOfEmptyParts(MOST_EMPTY_PARTS)
     expect(wire.length).toBe(16 + 23)
     expect(1024 + 16 * 23).toBe(MOST_EMPTY_PARTS)
@@ -158,7 +158,7 @@ describe("an arena is read", () => {
     }
   })
 
-  test("with the dictionary", () => {
+  test("an arena is read with the dictionary", () => {
     const dictionary = payload("json", 1000)
     const frames = frame(dictionary.slice(100, 900))
     using sender = Codec.createSync({ dictionary })
@@ -542,12 +542,15 @@ describe("an arena is compressed", () => {
     [{ dictionary }, 127, 0],
     [{ dictionary }, 128, 1],
     [{ minCompressSize: 9000 }, 8000, 0],
-  ])("with %j, from the threshold of %i bytes of frames", (options, size, form) => {
-    // Empty messages, and one that makes up the rest.
-    const batch = [sized(size - 20), ...Array(10).fill([none])]
-    const [part] = sent(batch, { arenas: true, ...options }).at(-1)!
-    expect(part!.subarray(0, 5)).toEqual(concat(SENTINELS.LZ4A, Uint8Array.of(form)))
-  })
+  ])(
+    "an arena is compressed with %j, from the threshold of %i bytes of frames",
+    (options, size, form) => {
+      // Empty messages, and one that makes up the rest.
+      const batch = [sized(size - 20), ...Array(10).fill([none])]
+      const [part] = sent(batch, { arenas: true, ...options }).at(-1)!
+      expect(part!.subarray(0, 5)).toEqual(concat(SENTINELS.LZ4A, Uint8Array.of(form)))
+    },
+  )
 
   test.each([
     ["of five empty parts", Array(256).fill(Array(5).fill(none)), 1],
@@ -677,7 +680,7 @@ const someOptions: fc.Arbitrary<CodecOptions> = fc
   .map((options) => ({ ...options, arenas: true }))
 
 describe("any messages round-trip", () => {
-  test("by Codec", () => {
+  test("any messages round-trip by Codec", () => {
     fc.assert(
       fc.property(someMessages, someOptions, (batch, options) => {
         using sender = Codec.createSync(options)
@@ -687,7 +690,7 @@ describe("any messages round-trip", () => {
     )
   })
 
-  test("by the transcoder, and from it by Codec, with any chunks", () => {
+  test("any messages round-trip by the transcoder, and from it by Codec, with any chunks", () => {
     fc.assert(
       fc.property(someMessages, someOptions, fc.string(), fc.string(), (batch, options, a, b) => {
         const stream = concat(shaken, run_(...batch))

@@ -52,14 +52,17 @@ function countMoved(): () => number {
 }
 
 describe("a peer that sends a large part in small pieces", () => {
-  test.each([1, 1000, 4096, 8192])("of %i bytes makes nobody move them over and over", (size) => {
-    const moved = countMoved()
-    const queue = new ByteQueue()
-    const bytes = Math.min(32 * MIB, size * 2 ** 18)
-    const piece = new Uint8Array(size)
-    for (let at = 0; at < bytes; at += size) queue.push(piece)
-    const target = new Uint8Array(1024)
-    while (queue.length > 0) queue.read(target.subarray(0, queue.length))
-    expect(moved()).toBeLessThan(10_000)
-  })
+  test.each([1, 1000, 4096, 8192])(
+    "a part in pieces of %i bytes makes nobody move them over and over",
+    (size) => {
+      const moved = countMoved()
+      const queue = new ByteQueue()
+      const bytes = Math.min(32 * MIB, size * 2 ** 18)
+      const piece = new Uint8Array(size)
+      for (let at = 0; at < bytes; at += size) queue.push(piece)
+      const target = new Uint8Array(1024)
+      while (queue.length > 0) queue.read(target.subarray(0, queue.length))
+      expect(moved()).toBeLessThan(10_000)
+    },
+  )
 })

@@ -181,7 +181,7 @@ describe("a part is compressed", () => {
       expect(formOf(wire)).toBe(length < first ? "plain" : "LZ4B")
   })
 
-  test("not if it does not compress", () => {
+  test("a part that does not compress is sent plain", () => {
     using codec = Codec.createSync()
     for (const length of [512, 4096, 65_536, 1 << 20, 3 << 20]) {
       const noise = payload("random", length)
@@ -732,25 +732,25 @@ describe("wasm", () => {
       expectSameBytes(pass(await Codec.create(), text), text)
     })
 
-  test("as a URL requires create", () => {
+  test("wasm as a URL requires create", () => {
     expect(() => Codec.createSync({ wasm: wasmUrl })).toThrow(/Codec\.create\(\)/)
   })
 
-  test("that failed to load can be loaded later: a URL", async () => {
+  test("wasm that failed to load can be loaded later: a URL", async () => {
     const wasm = httpUrl("/late.wasm", [503, "soon"], [200, html], [200, wasmBytes()])
     expect((await rejection(Codec.create({ wasm }))).message).toContain("503")
     expect((await rejection(Codec.create({ wasm }))).message).toContain("not a WebAssembly module")
     expectSameBytes(pass(await Codec.create({ wasm }), text), text)
   })
 
-  test("that failed to load can be loaded later: a file", async () => {
+  test("wasm that failed to load can be loaded later: a file", async () => {
     const wasm = pathToFileURL(join(directory, "late.wasm"))
     expect((await rejection(Codec.create({ wasm }))).message).toContain("late.wasm")
     fileUrl("late.wasm", wasmBytes())
     expectSameBytes(pass(await Codec.create({ wasm }), text), text)
   })
 
-  test("that failed to load can be loaded later: bytes", async () => {
+  test("wasm that failed to load can be loaded later: bytes", async () => {
     const wasm = new Uint8Array(wasmBytes().length)
     await rejection(Codec.create({ wasm }))
     wasm.set(wasmBytes())

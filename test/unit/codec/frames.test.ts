@@ -16,16 +16,19 @@ import { COMMAND, frameHead, LONG, MORE } from "../../support/zmtp.js"
 const lengths = [0, 1, 255, 256, 65_536, 2 ** 31, 2 ** 32 - 1, 2 ** 32, 2 ** 53 - 1]
 
 describe("the head of a frame", () => {
-  test.each(lengths)("of %d bytes is read as it was written, after other bytes", (bodyBytes) => {
-    for (const flags of [0, MORE, COMMAND]) {
-      const bytes = new Uint8Array(20).fill(0xee)
-      const end = writeFrameHead(bytes, 3, flags, bodyBytes)
-      expect(bytes.subarray(3, end)).toEqual(frameHead(bodyBytes, flags))
-      const head = new FrameHead()
-      expect(head.read(bytes, 3)).toBe(end)
-      expect([head.flags & ~LONG, head.bodyBytes]).toEqual([flags, bodyBytes])
-    }
-  })
+  test.each(lengths)(
+    "the head of a frame of %d bytes is read as it was written, after other bytes",
+    (bodyBytes) => {
+      for (const flags of [0, MORE, COMMAND]) {
+        const bytes = new Uint8Array(20).fill(0xee)
+        const end = writeFrameHead(bytes, 3, flags, bodyBytes)
+        expect(bytes.subarray(3, end)).toEqual(frameHead(bodyBytes, flags))
+        const head = new FrameHead()
+        expect(head.read(bytes, 3)).toBe(end)
+        expect([head.flags & ~LONG, head.bodyBytes]).toEqual([flags, bodyBytes])
+      }
+    },
+  )
 
   test("is read the same wherever chunks end", () => {
     const lengthOf = fc.oneof(fc.constantFrom(...lengths), fc.maxSafeNat())
@@ -66,7 +69,7 @@ describe("the head of a frame", () => {
     }
   })
 
-  test("that ends after the bytes is not read, and its body begins after their end", () => {
+  test("the head of a frame that ends after the bytes is not read, and its body begins after their end", () => {
     for (const bytes of [frameHead(5), frameHead(300)]) {
       const head = new FrameHead()
       for (let cut = 1; cut < bytes.length; cut++)
@@ -76,7 +79,7 @@ describe("the head of a frame", () => {
   })
 
   test.each([2n ** 63n, 2n ** 64n - 1n])(
-    "of %d bytes has a length that is refused",
+    "the head of a frame of %d bytes has a length that is refused",
     (bodyBytes) => {
       const head = new FrameHead()
       head.read(frameHead(bodyBytes), 0)

@@ -23,7 +23,7 @@ function expectFlat(rounds: Memory[]): void {
 }
 
 describe("memory stays flat after", () => {
-  test("ten thousand codecs", async () => {
+  test("memory stays flat after ten thousand codecs", async () => {
     const rounds = await inChild(async ({ Codec, memory, fillWasmMemory }: Child) => {
       fillWasmMemory()
       const plain = new Uint8Array(600).fill(7)
@@ -63,7 +63,7 @@ describe("memory stays flat after", () => {
     expectFlat(rounds)
   })
 
-  test("ten thousand codecs open at the same time", async () => {
+  test("memory stays flat after ten thousand codecs open at the same time", async () => {
     const { rounds, perCodec } = await inChild(async ({ Codec, memory, fillWasmMemory }: Child) => {
       fillWasmMemory()
       const dictionary = new Uint8Array(8192).fill(1)
@@ -111,7 +111,7 @@ describe("memory stays flat after", () => {
     expectFlat(rounds)
   })
 
-  test("ten thousand parts that do not decode, and as many wrong arguments", async () => {
+  test("memory stays flat after ten thousand parts that do not decode, and as many wrong arguments", async () => {
     const rounds = await inChild(
       async ({ Codec, ProtocolError, memory, fillWasmMemory }: Child) => {
         fillWasmMemory()
@@ -196,7 +196,7 @@ describe("memory stays flat after", () => {
     expectFlat(rounds)
   })
 
-  test("large parts", async () => {
+  test("memory stays flat after large parts", async () => {
     const rounds = await inChild(async ({ Codec, memory, fillWasmMemory }: Child) => {
       fillWasmMemory()
       const codec = Codec.createSync()

@@ -67,7 +67,7 @@ const wireBytesOf = (bytes: Uint8Array): number =>
 describe('level "none"', () => {
   const options = { level: "none", dictionary } as const
 
-  test("of a codec gives plain parts, and no dictionary", () => {
+  test("level none of a codec gives plain parts, and no dictionary", () => {
     using codec = Codec.createSync(options)
     const message = [bytesOf("json", 10), bytesOf("json", 5000), bytesOf("json", 2 * MIB)]
     const sent = codec.encode(message)
@@ -78,7 +78,7 @@ describe('level "none"', () => {
       expect(Buffer.compare(part, message[i] as Buffer)).toBe(0)
   })
 
-  test("of a codec trains no dictionary and gives no arenas", () => {
+  test("level none of a codec trains no dictionary and gives no arenas", () => {
     using codec = Codec.createSync({ level: "none", autoDictionary: { trigger: 1 }, arenas: true })
     const messages = Array.from({ length: 5 }, (_, i) => [bytesOf("json", 600, i)])
     const sent = codec.encodeBatch(messages)
@@ -91,7 +91,7 @@ describe('level "none"', () => {
     )
   })
 
-  test("of a sender gives plain parts of any size, which are counted", () => {
+  test("level none of a sender gives plain parts of any size, which are counted", () => {
     const sender = openSender(options)
     const message = [0, 251, 252, 5000, 9000, 300 * KIB, 3 * MIB].map((n) => bytesOf("json", n))
     const chunk = sender.encode(framesOf(...message), message)
@@ -131,44 +131,47 @@ describe("a sender whose effort changes", () => {
     ["a dictionary and arenas", { dictionary, arenas: true }],
     ["training", { autoDictionary: { trigger: 3 } }],
     ["training and arenas", { autoDictionary: { trigger: 2 }, arenas: true }],
-  ])("with %s is decodable and counted, and compresses nothing with none", (_, options) => {
-    fc.assert(
-      fc.property(fc.array(step, { maxLength: 8 }), (steps) => {
-        const sender = new Sender(checkLz4Options(options, -1))
-        const stream: Uint8Array[] = []
-        const all: Message[] = []
-        let shipped = false
-        for (const { effort, frames, last } of steps) {
-          const make = (parts: { kind: "json" | "random"; size: number }[]) =>
-            parts.map(({ kind, size }) => bytesOf(kind, size))
-          const batch = new Batch(sender.plainBelow("parts", effort))
-          const messages = frames.map(make)
-          for (const one of messages) batch.append(one, plainLength(one))
-          const large = last ? make(last) : undefined
-          const chunk = sender.encode(batch.seal(), large, { plain: batch, effort })
-          if (large) messages.push(large)
-          expect(chunk.messages).toBe(messages.length)
-          expect(chunk.plainBytes).toBe(
-            messages.flat().reduce((sum, { length }) => sum + length, 0),
-          )
-          expect(chunk.wireBytes).toBe(wireBytesOf(bytesOfChunk(chunk)))
-          if (effort === NO_EFFORT) {
-            expect(formsOf(bytesOfChunk(chunk)).every((form) => form === "plain")).toBe(true)
-            expect(chunk.dictionary).toBeUndefined()
+  ])(
+    "a sender with %s is decodable and counted, and compresses nothing with none",
+    (_, options) => {
+      fc.assert(
+        fc.property(fc.array(step, { maxLength: 8 }), (steps) => {
+          const sender = new Sender(checkLz4Options(options, -1))
+          const stream: Uint8Array[] = []
+          const all: Message[] = []
+          let shipped = false
+          for (const { effort, frames, last } of steps) {
+            const make = (parts: { kind: "json" | "random"; size: number }[]) =>
+              parts.map(({ kind, size }) => bytesOf(kind, size))
+            const batch = new Batch(sender.plainBelow("parts", effort))
+            const messages = frames.map(make)
+            for (const one of messages) batch.append(one, plainLength(one))
+            const large = last ? make(last) : undefined
+            const chunk = sender.encode(batch.seal(), large, { plain: batch, effort })
+            if (large) messages.push(large)
+            expect(chunk.messages).toBe(messages.length)
+            expect(chunk.plainBytes).toBe(
+              messages.flat().reduce((sum, { length }) => sum + length, 0),
+            )
+            expect(chunk.wireBytes).toBe(wireBytesOf(bytesOfChunk(chunk)))
+            if (effort === NO_EFFORT) {
+              expect(formsOf(bytesOfChunk(chunk)).every((form) => form === "plain")).toBe(true)
+              expect(chunk.dictionary).toBeUndefined()
+            }
+            if (chunk.dictionary && !shipped) stream.push(chunk.dictionary)
+            shipped ||= chunk.dictionary !== undefined
+            stream.push(bytesOfChunk(chunk))
+            all.push(...messages)
+            chunk.release()
+            batch.release()
           }
-          if (chunk.dictionary && !shipped) stream.push(chunk.dictionary)
-          shipped ||= chunk.dictionary !== undefined
-          stream.push(bytesOfChunk(chunk))
-          all.push(...messages)
-          chunk.release()
-          batch.release()
-        }
-        expectFrames(concat(...stream), all)
-        sender.close()
-      }),
-      { numRuns: 15 },
-    )
-  })
+          expectFrames(concat(...stream), all)
+          sender.close()
+        }),
+        { numRuns: 15 },
+      )
+    },
+  )
 })
 
 describe("a sender knows which parts are sent plain", () => {
@@ -209,7 +212,7 @@ describe("a batch", () => {
     batch.release()
   })
 
-  test("of plain messages is a chunk, whose memory is not reused until it is written", () => {
+  test("a batch of plain messages is a chunk, whose memory is not reused until it is written", () => {
     const fill = (text: string) => {
       const batch = new Batch(Number.POSITIVE_INFINITY)
       for (let i = 0; i < 100; i++) {

@@ -30,9 +30,9 @@ function receiverFor({ dictionary, blockSize }: VectorPart): Codec {
 }
 
 describe("the vectors are those that Python generated", () => {
-  test("vectors.bin", () => expect(sha256(bin)).toBe(manifest.binSha256))
+  test("Python generated the same vectors.bin", () => expect(sha256(bin)).toBe(manifest.binSha256))
 
-  test("the dictionary", () => {
+  test("the dictionary is the one that Python trained", () => {
     expect(sha256(vectorDictionary())).toBe(manifest.dictionarySha256)
   })
 

@@ -22,7 +22,7 @@ function vector(name: string): Uint8Array {
 const secret = (byte: number) => secretBytes(32).fill(byte)
 const counter = (value: number) => Uint8Array.of(0, 0, 0, 0, 0, 0, 0, value)
 
-test("keys", () => {
+test("the keys are those of the example", () => {
   for (const [name, byte] of [
     ["S", 1],
     ["C'", 2],
@@ -34,7 +34,7 @@ test("keys", () => {
   )
 })
 
-test("HELLO's box", () => {
+test("the box of HELLO is that of the example", () => {
   const key = curve.sharedKey(vector("S"), secret(2)) as Uint8Array
   const nonce = concat(Buffer.from("CurveZMQHELLO---"), counter(1))
   expect(vector("HELLO")).toEqual(Buffer.from(curve.box(key, nonce, new Uint8Array(64))))

@@ -15,12 +15,12 @@ describe("libsodium's published vectors", () => {
   const alice = vector("scalarmult", "alicesk")
   const bob = vector("scalarmult", "bobsk")
 
-  test("public keys", () => {
+  test("public keys are libsodium's", () => {
     expect(hex(curve.publicKey(alice))).toBe(hex(vector("scalarmult6", "alicepk_")))
     expect(hex(curve.publicKey(bob))).toBe(hex(vector("box", "bobpk")))
   })
 
-  test("a box", () => {
+  test("a box is libsodium's", () => {
     const key = curve.sharedKey(vector("box", "bobpk"), vector("box", "alicesk"))
     const nonce = vector("box", "nonce")
     const plain = vector("box", "m").subarray(32)
@@ -32,7 +32,7 @@ describe("libsodium's published vectors", () => {
     expect(hex(curve.open(key as Uint8Array, nonce, box))).toBe(hex(plain))
   })
 
-  test("a secret box", () => {
+  test("a secret box is libsodium's", () => {
     const nonce = vector("secretbox", "nonce")
     const plain = vector("secretbox", "m").subarray(32)
     const box = curve.box(vector("secretbox", "firstkey"), nonce, plain)
@@ -49,7 +49,7 @@ describe("libsodium's published vectors", () => {
   })
 })
 
-test("X25519 is Node's", () => {
+test("X25519 gives the same as Node's", () => {
   for (let i = 0; i < 20; i++) {
     const ours = curve.keyPair()
     const theirs = generateKeyPairSync("x25519")
@@ -127,7 +127,7 @@ test("no secret stays in scratch memory", () => {
   expect(Buffer.from(bytes).indexOf(plain.subarray(0, 16))).toBe(-1)
 })
 
-test("same() compares whole arrays", () => {
+test("same() compares arrays to their end", () => {
   const one = someBytes(40)
   expect(curve.same(one, one.slice())).toBe(true)
   expect(curve.same(one, flipped(one, 39, 0x80))).toBe(false)
@@ -391,7 +391,7 @@ describe("refuses", () => {
     expect(end.open(last).error.reason).toBe("INVALID_SEQUENCE")
   })
 
-  test("to go on once closed", () => {
+  test("a cipher refuses to go on once closed", () => {
     const end = ends()
     const sealed = end.seal(frame(Buffer.from("one")))
     end.close()

@@ -4,7 +4,7 @@ import { curveKeyPair, z85Decode, z85Encode } from "zeromq-lz4"
 
 const hello = Buffer.from("864fd26fb559f75b", "hex")
 
-test("the test vector", () => {
+test("the test vector of RFC 32 is encoded and decoded", () => {
   expect(z85Encode(hello)).toBe("HelloWorld")
   expect(z85Decode("HelloWorld")).toEqual(hello)
 })

@@ -95,7 +95,7 @@ test("records keep the pieces up to the limit, over many pages", () => {
 describe("rows", () => {
   const first = connection(1)
 
-  test("of messages", () => {
+  test("rows of messages", () => {
     const index = indexOf(
       message(first, [part("topic"), part("{}", "LZ4B")]),
       message(first, [part("second")], {
@@ -128,7 +128,7 @@ describe("rows", () => {
     expect(index.ranges(2)).toEqual([200, 10, 300, 5])
   })
 
-  test("of commands and errors, with their texts", () => {
+  test("rows of commands and errors, with their texts", () => {
     const index = indexOf(
       {
         type: "command",
@@ -171,7 +171,7 @@ describe("rows", () => {
     expect(index.errors).toBe(1)
   })
 
-  test("of connections, greetings and ends, with what filters search", () => {
+  test("rows of connections, greetings and ends, with what filters search", () => {
     const handshake: Handshake = {
       version: "3.1",
       mechanism: "NULL",
@@ -203,7 +203,7 @@ describe("rows", () => {
     expect(index.row(1)).toMatchObject({ cut: true, preview: ["x".repeat(PREVIEW_BYTES)] })
   })
 
-  test("of a part that does not decode have the error instead", () => {
+  test("rows of a part that does not decode have the error instead", () => {
     const error = {
       code: "ERR_LZ4_CORRUPT_BLOCK",
       message: "part 1 does not decode",

@@ -49,7 +49,7 @@ describe("a pipe", () => {
     expect(pipe.out.waiting.messages).toBe(1)
   })
 
-  test("that is gone has no queued messages", () => {
+  test("a pipe that is gone has no queued messages", () => {
     const { pipe } = new Peer(silent)
     pipe.out.write(parts("a"))
     pipe.close()
@@ -100,7 +100,7 @@ describe("a publisher", () => {
     expect([waiting(full), full.pipe.out.dropped]).toEqual([2, 2])
   })
 
-  test("with invertMatching, counts messages that do not match", () => {
+  test("a publisher with invertMatching counts messages that do not match", () => {
     const { pub, full, free } = published({ invertMatching: true })
     subscribe(full, "b")
     subscribe(free, "b")
@@ -108,7 +108,7 @@ describe("a publisher", () => {
     expect([waiting(full), full.pipe.out.dropped]).toEqual([2, 2])
   })
 
-  test("that waits for room drops nothing", () => {
+  test("a publisher that waits for room drops nothing", () => {
     const { pub, full } = published({ noDrop: true })
     subscribe(full, "")
     for (let i = 0; i < 10; i++) pub.send("a")

@@ -201,7 +201,7 @@ describe("a distribution whose encoder throws", () => {
     expect(connection.written).toEqual(["good"])
   })
 
-  test("still closes its pipes", async () => {
+  test("a distribution whose encoder throws still closes its pipes", async () => {
     const { dist, sender, add } = make()
     const [a, b] = [add(), add()]
     dist.sendToAll(parts("bad"))

@@ -52,13 +52,16 @@ const count = (attempt: () => boolean): number => {
 }
 
 describe("the high-water mark for sending", () => {
-  test.each([1, 2, 3, 10, 999])("of %i allows that many queued messages, complete ones", (mark) => {
-    const { pipe } = make({ sendHighWaterMark: mark })
-    expect(count(() => pipe.out.write(parts("a|b|c")))).toBe(mark)
-    expect(pipe.out.checkWrite()).toBe(false)
-  })
+  test.each([1, 2, 3, 10, 999])(
+    "a high-water mark of %i allows that many queued messages, complete ones",
+    (mark) => {
+      const { pipe } = make({ sendHighWaterMark: mark })
+      expect(count(() => pipe.out.write(parts("a|b|c")))).toBe(mark)
+      expect(pipe.out.checkWrite()).toBe(false)
+    },
+  )
 
-  test("of 0 is no limit", () => {
+  test("a high-water mark of 0 is no limit", () => {
     const { pipe } = make()
     expect(count(() => pipe.out.write(parts("a")))).toBe(1000)
   })
@@ -190,7 +193,7 @@ describe("commands beyond 1,000", () => {
     expect(drain()).toEqual(["SUBSCRIBE a", "SUBSCRIBE b", "SUBSCRIBE c"])
   })
 
-  test("take back one another", () => {
+  test("commands beyond 1,000 take back one another", () => {
     const { change, drain } = full()
     for (const topic of ["a", "b"]) change("SUBSCRIBE", topic)
     change("CANCEL", "a")
@@ -362,20 +365,23 @@ describe("received messages", () => {
     [4, 2, 4],
     [5, 2, 3],
     [5, 3, 5],
-  ])("of a mark of %i: once %i were read, there is room for %i", (mark, read, room) => {
-    const { connection, peer, pipe } = make({ receiveHighWaterMark: mark })
-    peer.attach()
-    for (let i = 0; i < read; i++) {
-      peer.says("a")
-      pipe.read()
-    }
-    for (let i = 1; i < room; i++) expect(peer.says("a")).toBe(true)
-    expect(peer.says("last")).toBe(false)
-    while (pipe.read());
-    expect(connection.resumes).toBe(1)
-  })
+  ])(
+    "received messages of a mark of %i: once %i were read, there is room for %i",
+    (mark, read, room) => {
+      const { connection, peer, pipe } = make({ receiveHighWaterMark: mark })
+      peer.attach()
+      for (let i = 0; i < read; i++) {
+        peer.says("a")
+        pipe.read()
+      }
+      for (let i = 1; i < room; i++) expect(peer.says("a")).toBe(true)
+      expect(peer.says("last")).toBe(false)
+      while (pipe.read());
+      expect(connection.resumes).toBe(1)
+    },
+  )
 
-  test("that break a rule end the connection, and are not received", () => {
+  test("received messages that break a rule end the connection, and are not received", () => {
     const events = Object.assign(new Told(), {
       violation: (message: Buffer[]) => (message.length > 1 ? "too many parts" : undefined),
     })
@@ -617,7 +623,7 @@ describe("unwritten chunks are released", () => {
         pipe.close()
       },
     },
-  ])("when $how", ({ end }) => {
+  ])("chunks are released when $how", ({ end }) => {
     const { pipe } = make()
     for (const text of ["a", "b"]) pipe.out.write(large(text))
     const release = released()

@@ -35,7 +35,7 @@ const taken = async (...peers: Peer[]): Promise<string[][]> => {
   return peers.map(({ connection }) => connection.take())
 }
 
-test("types have libzmq's numbers", () => {
+test("socket types have the numbers of libzmq", () => {
   const names = Object.entries(SOCKET_TYPE_NAMES).map(([number, name]) => [
     number,
     new Bench(SOCKET_TYPES[name as SocketTypeName]).type.name,

@@ -7,12 +7,12 @@ import { CurveKeys } from "../../../src/sockets/curve-keys.js"
 import { OPTION } from "../../../src/sockets/zmq-numbers.js"
 import { curve, someBytes } from "../../support/curve.js"
 
-test("RFC 32's example", () => {
+test("the example of RFC 32 is a key", () => {
   const bytes = Uint8Array.of(0x86, 0x4f, 0xd2, 0x6f, 0xb5, 0x59, 0xf7, 0x5b)
   expect(formatKey(bytes)).toBe("HelloWorld")
 })
 
-test("keys come back", () => {
+test("a key as text becomes the same bytes again", () => {
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), (key) => {
       expect(parseKey("curvePublicKey", formatKey(key))).toEqual(key)
@@ -24,7 +24,7 @@ test("keys come back", () => {
   }
 })
 
-test("zeromq.js's pairs of keys", () => {
+test("pairs of keys from zeromq.js belong together", () => {
   for (let i = 0; i < 50; i++) {
     const { publicKey, secretKey } = zmq.curveKeyPair()
     const secret = parseKey("curveSecretKey", secretKey)

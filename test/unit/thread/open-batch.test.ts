@@ -37,7 +37,7 @@ describe("an open batch", () => {
     batch.close(length)
   })
 
-  test("that is sealed before anything was taken gives nothing", () => {
+  test("an open batch that is sealed before anything was taken gives nothing", () => {
     const { batch, seen } = opened()
     add(batch, 0, "one")
     expect(batch.seal()).toBe(0)
@@ -59,7 +59,7 @@ describe("an open batch", () => {
     after.batch.close(3)
   })
 
-  test("that has ended stays ended, however many others have used its slot since", () => {
+  test("an open batch that has ended stays ended, however many others have used its slot since", () => {
     const before = opened()
     add(before.batch, 0, "stale")
     before.batch.seal()
@@ -77,7 +77,7 @@ describe("an open batch", () => {
     }
   })
 
-  test("whose memory is reused while it is being copied gives nothing", () => {
+  test("an open batch whose memory is reused while it is being copied gives nothing", () => {
     const { batch, seen } = opened()
     add(batch, 0, "one")
     const slice = vi.spyOn(Uint8Array.prototype, "slice").mockImplementationOnce(function (
@@ -98,7 +98,7 @@ describe("an open batch", () => {
     slice.mockRestore()
   })
 
-  test("that is sealed while it is being copied gives nothing: the other thread posts it", () => {
+  test("an open batch that is sealed while it is being copied gives nothing: the other thread posts it", () => {
     const { batch, seen } = opened()
     add(batch, 0, "one")
     let taken = -1

@@ -101,7 +101,7 @@ describe("framed messages", () => {
     chunk.release()
   })
 
-  test("with any parts are unchanged", () => {
+  test("framed messages with any parts are unchanged", () => {
     const part = fc
       .oneof(fc.nat(20), fc.constantFrom(255, 256, 8000))
       .map((length) => bytesOf(length))
@@ -121,7 +121,7 @@ describe("framed messages", () => {
     )
   })
 
-  test("that follow each other are contiguous, and can be written at once", () => {
+  test("framed messages that follow each other are contiguous, and can be written at once", () => {
     const [first, second] = [
       framer.encode(framesOf([bytesOf(5)])),
       framer.encode(framesOf([bytesOf(6)])),
@@ -148,7 +148,7 @@ describe("framed messages", () => {
     expect(memory.size).toBe(1)
   })
 
-  test("that waited in their own memory are copied to shared memory again", () => {
+  test("framed messages that waited in their own memory are copied to shared memory again", () => {
     const waited = framer.encode(framesOf([bytesOf(5)], [bytesOf(6)])).copied()
     expect(isShared(waited.bytes)).toBe(false)
     expect(framer.accepts(waited)).toBe(false)
@@ -160,7 +160,7 @@ describe("framed messages", () => {
     again.release()
   })
 
-  test("of a message that waits have its large parts where they are, until they are written", () => {
+  test("framed messages that wait have their large parts where they are, until they are written", () => {
     const [small, large] = [bytesOf(10), bytesOf(70_000)]
     const chunk = framer.frame([small, large, large])
     expect(chunk.references.map(({ part }) => part.buffer)).toEqual([large.buffer, large.buffer])
@@ -210,7 +210,7 @@ describe("slabs shared by threads", () => {
     expect(slabs.numberOf(a)).toBe(number)
   })
 
-  test("of larger sizes are dropped too, at once if they are very large", () => {
+  test("slabs of larger sizes are dropped too, at once if they are very large", () => {
     const slabs = new SharedSlabs()
     const forgotten: number[] = []
     slabs.readers.add({ forget: (number) => forgotten.push(number) })
@@ -510,7 +510,7 @@ function hosted(credit = 0) {
 }
 
 describe("a connection on its thread", () => {
-  test("that cannot encode a message ends, with the error", () => {
+  test("a connection that cannot encode a message ends, with the error", () => {
     const { one, network, threw } = hosted()
     one.write(writeOf("1"))
     one.write(writeOf("fails"))
@@ -848,7 +848,7 @@ describe("a connection on the sockets' thread", () => {
     expect(sink.log).toEqual(["drained"])
   })
 
-  test("with conflate, is blocked until the written message is flushed", () => {
+  test("a connection with conflate is blocked until the written message is flushed", () => {
     const { one, sink, state } = remote()
     one.setMarks(10, true)
     expect(one.blocked).toBe(false)
@@ -1041,7 +1041,7 @@ describe("a connection on the sockets' thread", () => {
     expect(sink.log).toEqual(["1", "2", "3", "4"])
   })
 
-  test("that has ended is over once there was room for all that it has received", () => {
+  test("a connection that has ended is over once there was room for all that it has received", () => {
     const { one, thread, sink } = remote()
     sink.wanted = 1
     one.receivedFrames(named("1", "2", "3"))
@@ -1060,7 +1060,7 @@ describe("a connection on the sockets' thread", () => {
     expect(sink.log).toEqual(["1", "2", "3"])
   })
 
-  test("that has ended is over soon if this side wants nothing of what it has received", () => {
+  test("a connection that has ended is over soon if this side wants nothing of what it has received", () => {
     const { one, thread, sink } = remote()
     sink.wanted = 1
     one.receivedFrames(named("1", "2"))
@@ -1093,7 +1093,7 @@ describe("a connection on the sockets' thread", () => {
     expect(log).toEqual(["a1", "a2", "b2", "b3"])
   })
 
-  test("that is resumed while it is being read repeats nothing and loses nothing", () => {
+  test("a connection that is resumed while it is being read repeats nothing and loses nothing", () => {
     const { one, thread, sink } = remote()
     sink.wanted = 1
     one.receivedFrames(named("1", "2", "3"))
@@ -1116,7 +1116,7 @@ describe("a connection on the sockets' thread", () => {
     }
   })
 
-  test("that its sink stops after a resume stays stopped", () => {
+  test("a connection that its sink stops after a resume stays stopped", () => {
     const { one, sink } = remote()
     sink.took = (message) => {
       if (message === "1") one.resume()

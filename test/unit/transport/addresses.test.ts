@@ -132,7 +132,10 @@ describe("the time that an address has to answer", () => {
     expect([250, 500, 1000].map(next)).toEqual([500, 1000, 250])
   })
 
-  test.each([["ECONNREFUSED"], ["ECONNREFUSED", "EHOSTUNREACH"]])("stays after %s", (...codes) => {
-    expect(nextAddressMs(500, failed(...codes), tcp)).toBe(500)
-  })
+  test.each([["ECONNREFUSED"], ["ECONNREFUSED", "EHOSTUNREACH"]])(
+    "the time to answer stays after %s",
+    (...codes) => {
+      expect(nextAddressMs(500, failed(...codes), tcp)).toBe(500)
+    },
+  )
 })

@@ -67,16 +67,22 @@ describe("reaches 0.97 of the best fixed effort", () => {
   }
   const speeds = { "100 Mbit/s": 100, "1 Gbit/s": 1000, "10 Gbit/s": 10_000, "no limit": 1e6 }
   for (const [name, payload] of Object.entries(payloads))
-    test.each(Object.entries(speeds))(`with ${name} and %s`, (_, speed) => {
-      expect(shareOfBest(scene(payload, mbit(speed)), 3000)).toBeGreaterThan(0.97)
-    })
+    test.each(Object.entries(speeds))(
+      `0.97 of the best fixed effort is reached with ${name} and %s`,
+      (_, speed) => {
+        expect(shareOfBest(scene(payload, mbit(speed)), 3000)).toBeGreaterThan(0.97)
+      },
+    )
 
-  test.each([100, 1000])("with two alternating payloads, at %i Mbit/s", (speed) => {
-    const payload = (_: number, batch: number) => (batch % 2 ? JSON_TEXT : RANDOM)
-    expect(shareOfBest({ ...scene(LOREM, mbit(speed)), payload }, 3000)).toBeGreaterThan(0.97)
-  })
+  test.each([100, 1000])(
+    "0.97 of the best fixed effort is reached with two alternating payloads, at %i Mbit/s",
+    (speed) => {
+      const payload = (_: number, batch: number) => (batch % 2 ? JSON_TEXT : RANDOM)
+      expect(shareOfBest({ ...scene(LOREM, mbit(speed)), payload }, 3000)).toBeGreaterThan(0.97)
+    },
+  )
 
-  test("with bursts of half a second and equal pauses", () => {
+  test("0.97 of the best fixed effort is reached with bursts of half a second and equal pauses", () => {
     const bursts = () => {
       let end = 500
       return (now: number) => {
@@ -89,24 +95,30 @@ describe("reaches 0.97 of the best fixed effort", () => {
     expect(shareOfBest(what, 3000)).toBeGreaterThan(0.97)
   })
 
-  test.each([100, 1000])("with batches encoded at once, and pauses, at %i Mbit/s", (speed) => {
-    const what = {
-      ...scene(JSON_TEXT, mbit(speed)),
-      ms: 30_000,
-      queue: 1000,
-      run: 6 * speed,
-      betweenMs: 400,
-      cold: 7,
-    }
-    expect(shareOfBest(what, 6000)).toBeGreaterThan(0.97)
-  })
+  test.each([100, 1000])(
+    "0.97 of the best fixed effort is reached with batches encoded at once, and pauses, at %i Mbit/s",
+    (speed) => {
+      const what = {
+        ...scene(JSON_TEXT, mbit(speed)),
+        ms: 30_000,
+        queue: 1000,
+        run: 6 * speed,
+        betweenMs: 400,
+        cold: 7,
+      }
+      expect(shareOfBest(what, 6000)).toBeGreaterThan(0.97)
+    },
+  )
 
-  test.each([100, 1000])("with waits that end too early, at %i Mbit/s", (speed) => {
-    const what = { ...scene(JSON_TEXT, mbit(speed)), ms: 20_000, queue: 200, hasty: 0.1 }
-    expect(shareOfBest(what, 6000)).toBeGreaterThan(0.97)
-  })
+  test.each([100, 1000])(
+    "0.97 of the best fixed effort is reached with waits that end too early, at %i Mbit/s",
+    (speed) => {
+      const what = { ...scene(JSON_TEXT, mbit(speed)), ms: 20_000, queue: 200, hasty: 0.1 }
+      expect(shareOfBest(what, 6000)).toBeGreaterThan(0.97)
+    },
+  )
 
-  test("with hundreds of encoded messages that wait", () => {
+  test("0.97 of the best fixed effort is reached with hundreds of encoded messages that wait", () => {
     const what = { ...scene(JSON_TEXT, mbit(100)), ms: 30_000, queue: 200 }
     expect(shareOfBest(what, 6000)).toBeGreaterThan(0.97)
   })
@@ -122,11 +134,14 @@ describe("reaches 0.93 of the best fixed effort if that uses almost all processo
   test.each([
     [20, payload([0.05, 0.3, 1.5, 3, 6], [1, 0.05, 0.012, 0.01, 0.009])],
     [100, payload([0.05, 1, 9, 14, 20], [1, 0.34, 0.2, 0.19, 0.185])],
-  ])("and the connection seldom waits, at %i Mbit/s", (speed, of) => {
-    expect(shareOfBest(scene(of, mbit(speed)), 4000)).toBeGreaterThan(0.93)
-  })
+  ])(
+    "0.93 of the best fixed effort is reached if that uses almost all processor time and the connection seldom waits, at %i Mbit/s",
+    (speed, of) => {
+      expect(shareOfBest(scene(of, mbit(speed)), 4000)).toBeGreaterThan(0.93)
+    },
+  )
 
-  test("and the efforts compress to half of each other", () => {
+  test("0.93 of the best fixed effort is reached if that uses almost all processor time and the efforts compress to half of each other", () => {
     const of = payload([0.05, 1.3, 7.29, 14.95, 13.72], [1, 0.042, 0.024, 0.023, 0.022])
     const what = { ...scene(of, mbit(36)), ms: 14_000, queue: 100 }
     expect(shareOfBest(what, 6000)).toBeGreaterThan(0.93)
@@ -135,28 +150,37 @@ describe("reaches 0.93 of the best fixed effort if that uses almost all processo
   test.each([
     [1700, payload([0.05, 1, 4.8, 7.4, 9.6], [1, 0.152, 0.142, 0.135, 0.131])],
     [2600, payload([0.05, 1.2, 5.6, 10, 10.3], [1, 0.4, 0.266, 0.253, 0.245])],
-  ])("and plain parts are tried while messages wait, at %i Mbit/s", (speed, of) => {
-    const what = { ...scene(of, mbit(speed)), ms: 14_000, queue: 100 }
-    expect(shareOfBest(what, 6000)).toBeGreaterThan(0.93)
-  })
+  ])(
+    "0.93 of the best fixed effort is reached if that uses almost all processor time and plain parts are tried while messages wait, at %i Mbit/s",
+    (speed, of) => {
+      const what = { ...scene(of, mbit(speed)), ms: 14_000, queue: 100 }
+      expect(shareOfBest(what, 6000)).toBeGreaterThan(0.93)
+    },
+  )
 })
 
 describe("reaches 0.93 of the best fixed effort of each phase", () => {
-  test.each([100, 1000, 10_000])("with other payloads every 3 s, at %i Mbit/s", (speed) => {
-    const payload = alternate(LOREM, RANDOM, JSON_TEXT)
-    const what = { ...scene(LOREM, mbit(speed)), ms: 30_000, payload }
-    expect(shareOfBest(what, PHASE_MS, PHASE_MS)).toBeGreaterThan(0.93)
-  })
+  test.each([100, 1000, 10_000])(
+    "0.93 of the best fixed effort of each phase is reached with other payloads every 3 s, at %i Mbit/s",
+    (speed) => {
+      const payload = alternate(LOREM, RANDOM, JSON_TEXT)
+      const what = { ...scene(LOREM, mbit(speed)), ms: 30_000, payload }
+      expect(shareOfBest(what, PHASE_MS, PHASE_MS)).toBeGreaterThan(0.93)
+    },
+  )
 
   test.each([
     ["JSON", JSON_TEXT],
     ["Lorem", LOREM],
     ["small JSON", SMALL_JSON],
-  ])("with alternating 1 Gbit/s and 100 Mbit/s, of %s", (_, payload) => {
-    const network = alternate(mbit(1000), mbit(100))
-    const what = { ...scene(payload, 0), ms: 30_000, network }
-    expect(shareOfBest(what, PHASE_MS, PHASE_MS)).toBeGreaterThan(0.93)
-  })
+  ])(
+    "0.93 of the best fixed effort of each phase is reached with alternating 1 Gbit/s and 100 Mbit/s, of %s",
+    (_, payload) => {
+      const network = alternate(mbit(1000), mbit(100))
+      const what = { ...scene(payload, 0), ms: 30_000, network }
+      expect(shareOfBest(what, PHASE_MS, PHASE_MS)).toBeGreaterThan(0.93)
+    },
+  )
 })
 
 test("it adapts to a changed network within 2 s", () => {
@@ -310,7 +334,7 @@ describe("a receiver that stops", () => {
     expect(new Set(efforts)).toEqual(new Set([sending.controller.effort]))
   })
 
-  test("for a minute during a trial does not delay the next for hours", () => {
+  test("a receiver that stops for a minute during a trial does not delay the next for hours", () => {
     const sending = new Sending()
     const usual = sending.untilTrial()
     sending.pass({ stalledMs: 60_000 })

@@ -253,7 +253,7 @@ describe.each(["HELLO", "WELCOME", "INITIATE", "READY"] as const)("%s", (name) =
     expect(told((body) => concat(body, Uint8Array.of(0)))[0]).toMatch(/^failed [A-Z_]+: /)
   })
 
-  test("sent by another connection", () => {
+  test("a box that another connection sealed is refused", () => {
     const other = bodyOf(upTo(name).command)
     if (name === "HELLO") {
       // Anybody may repeat a HELLO that he saw. He cannot go on from there.
@@ -267,7 +267,7 @@ describe.each(["HELLO", "WELCOME", "INITIATE", "READY"] as const)("%s", (name) =
     } else expect(told(() => other)[0]).toMatch(/^failed CRYPTOGRAPHIC: /)
   })
 
-  test("twice", () => {
+  test("a command that comes twice is refused", () => {
     const { client, server, command } = upTo(name)
     const receiver = toServer ? server : client
     receiver.receive(command)
@@ -279,7 +279,7 @@ describe.each(["HELLO", "WELCOME", "INITIATE", "READY"] as const)("%s", (name) =
     expect(receiver.told[0]).toMatch(/^failed UNEXPECTED_COMMAND: /)
   })
 
-  test("as a message frame", () => {
+  test("a command in a message frame is refused", () => {
     const { client, server, command } = upTo(name)
     const receiver = toServer ? server : client
     receiver.told.length = 0

@@ -57,17 +57,17 @@ const stream = concat(...frames.map(([flags, body]) => frame(body, flags)))
 const expected = frames.map(([flags, body]): Taken => [flags, text(body)])
 
 describe("frames are the same", () => {
-  test("at once, and byte by byte", () => {
+  test("frames are the same at once, and byte by byte", () => {
     expect(read([stream]).frames).toEqual(expected)
     expect(read(Array.from(stream, (byte) => Uint8Array.of(byte))).frames).toEqual(expected)
   })
 
-  test("cut at every byte", () => {
+  test("frames are the same cut at every byte", () => {
     for (let at = 0; at <= stream.length; at++)
       expect(read([stream.subarray(0, at), stream.subarray(at)]).frames).toEqual(expected)
   })
 
-  test("cut at every two bytes of the heads", () => {
+  test("frames are the same cut at every two bytes of the heads", () => {
     const short = concat(
       ...frames.map(([flags, body]) => frame(body.subarray(0, 3), flags)),
       frame(bytesOf(256)),
@@ -89,7 +89,7 @@ describe("frames are the same", () => {
       ])
   })
 
-  test("of any sizes, in any chunks", () => {
+  test("frames are the same of any sizes, in any chunks", () => {
     const size = fc.oneof(
       fc.nat(10),
       fc.constantFrom(254, 255, 256, 2047, 2048, 2049, 8190, 8192, 70_000),
@@ -143,7 +143,7 @@ describe("the memory of a body", () => {
   })
 
   test.each([0, 1, 8, 20, 100, 255, 256, 2000, 2048, 2049, 100_000])(
-    "of %i bytes is not emptied when that of another one is transferred",
+    "the memory of a body of %i bytes is not emptied when that of another one is transferred",
     (length) => {
       const { bodies } = read([alike(length, 20)])
       expect(bodies).toHaveLength(20)
@@ -172,7 +172,7 @@ describe("the memory of a body", () => {
   })
 
   test.each([1, 8, 20, 64, 100, 250, 300, 1000, 2000, 5000])(
-    "of %i bytes is small even if the program keeps one in a hundred",
+    "the memory of a body of %i bytes is small even if the program keeps one in a hundred",
     (length) => {
       const all = alike(length, 2000)
       const { bodies } = read([all.subarray(0, 100), all.subarray(100)])
@@ -238,7 +238,7 @@ describe("the rest of a body may be read into its room", () => {
   const body = bytesOf(1_000_000)
   const bytes = frame(body)
 
-  test("in pieces of any size, and what is missing counts down", () => {
+  test("a body is read into its room in pieces of any size, and what is missing counts down", () => {
     for (const piece of [1, 1000, 65_536, 2_000_000]) {
       const sink = new Sink()
       const reader = new FrameReader()
@@ -259,7 +259,7 @@ describe("the rest of a body may be read into its room", () => {
     }
   })
 
-  test("and the sink may stop with that frame", () => {
+  test("a body is read into its room and the sink may stop with that frame", () => {
     const sink = new Sink()
     sink.wanted = 1
     const reader = new FrameReader()

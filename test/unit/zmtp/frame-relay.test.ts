@@ -137,12 +137,12 @@ const stream = concat(...frames.map(([flags, body]) => frame(body, flags)))
 const expected = frames.map(([flags, body]): Taken => [flags, text(body)])
 
 describe("relayed pieces give the same messages and commands, in the same order", () => {
-  test("at once, and byte by byte", () => {
+  test("relayed pieces are the same at once, and byte by byte", () => {
     expect(relay([stream]).taken).toEqual(expected)
     expect(relay(Array.from(stream, (byte) => Uint8Array.of(byte))).taken).toEqual(expected)
   })
 
-  test("cut at every byte, with any room", () => {
+  test("relayed pieces are the same cut at every byte, with any room", () => {
     for (const room of [0, 1, 2, NO_LIMIT])
       for (let at = 0; at <= stream.length; at++) {
         const rooms = Array<number>(20).fill(room)
@@ -150,7 +150,7 @@ describe("relayed pieces give the same messages and commands, in the same order"
       }
   })
 
-  test("cut at every two bytes of the heads", () => {
+  test("relayed pieces are the same cut at every two bytes of the heads", () => {
     const short = concat(
       ...frames.map(([flags, body]) => frame(body.subarray(0, 3), flags)),
       frame(bytesOf(256), COMMAND),
@@ -166,7 +166,7 @@ describe("relayed pieces give the same messages and commands, in the same order"
       for (const b of places.slice(i)) expect(relay(cutAt(short, [a, b])).taken).toEqual(whole)
   })
 
-  test("of any sizes, in any chunks, with any room, and sinks that stop", () => {
+  test("relayed pieces are the same of any sizes, in any chunks, with any room, and sinks that stop", () => {
     const size = fc.oneof(
       fc.nat(10),
       fc.constantFrom(254, 255, 256, 2048, 4095, 4096, 4097, 8192, 65_535, 65_536, 70_000),
@@ -248,7 +248,7 @@ describe("a large body is passed on whole", () => {
     [0, text(bytesOf(7))],
   ]
 
-  test("in pieces of any size", () => {
+  test("a large body is passed on whole in pieces of any size", () => {
     for (const piece of [1000, 64 * 1024, 99_999, all.length]) {
       const cuts = Array.from({ length: Math.ceil(all.length / piece) }, (_, i) => i * piece)
       const { taken: got, large: count } = relay(cutAt(all, cuts))
@@ -265,7 +265,7 @@ describe("a large body is passed on whole", () => {
     }
   })
 
-  test("and may be read into place", () => {
+  test("a large body is passed on whole and may be read into place", () => {
     const sink = new Sink()
     const relaying = new FrameRelay()
     let at = 7 + 9 + 1000
@@ -317,7 +317,7 @@ test.each([
 )
 
 describe("a refused header", () => {
-  test.each([0, 10, 300, 2 ** 40])("of %d bytes ends reading", (bodyBytes) => {
+  test.each([0, 10, 300, 2 ** 40])("a header of %d bytes ends reading", (bodyBytes) => {
     for (const flags of [0, COMMAND]) {
       const sink = new Sink()
       sink.head = () => {

@@ -71,7 +71,7 @@ describe("a greeting that is read", () => {
     expect(readGreeting(greeting(changes))).toEqual(read)
   })
 
-  test("that a bridge passes on is not libzmq's, however it is cut", () => {
+  test("a greeting that a bridge passes on is not libzmq's, however it is cut", () => {
     const whole = greeting({ 1: "padding.", 33: "filler" })
     for (let cut = 0; cut <= 64; cut++) {
       const pieces = [notLibzmq(whole.subarray(0, cut), 0), notLibzmq(whole.subarray(cut), cut)]

@@ -47,7 +47,7 @@ describe("metadata", () => {
     expect(Buffer.compare(written, body)).toBe(0)
   })
 
-  test("with a repeated name has the last value", () => {
+  test("metadata with a repeated name has the last value", () => {
     expect(pairs(concat(property("A", "1"), property("A", "2")))).toEqual([["A", "2"]])
   })
 
@@ -89,7 +89,7 @@ describe("a property", () => {
     expect(findProperty(properties, wanted)).toEqual([name, properties.get(name)])
   })
 
-  test("that is missing is not found", () => {
+  test("a property that is missing is not found", () => {
     expect(findProperty(properties, "Socket")).toBeUndefined()
   })
 })
