@@ -170,19 +170,18 @@ export class Loading {
 
   async #read(): Promise<void> {
     try {
-      const first = this.#first ?? (await this.#open())
-      await first.step((events) => this.#add(events))
-      if (first.ended && this.#isReading) this.#endReading("done")
+      // A recording may have nothing to read yet, which is found out before the next step.
+      if (!this.#first) {
+        await Promise.all(this.#files.map((file) => file.open()))
+        this.#first = this.#newReading()
+        return
+      }
+      await this.#first.step((events) => this.#add(events))
+      if (this.#first.ended && this.#isReading) this.#endReading("done")
     } catch (error) {
       this.#failure = this.#failureOf(error as Error)
       this.#endReading("failed")
     }
-  }
-
-  async #open(): Promise<Reading> {
-    await Promise.all(this.#files.map((file) => file.open()))
-    this.#first = this.#newReading()
-    return this.#first
   }
 
   #endReading(phase: Phase): void {
