@@ -122,7 +122,8 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
    * them (RFC.md section 3.9).
    */
   get packing(): Packing {
-    if (this.#packing === "parts" && this.peerRevision === undefined && this.#reader.hasArenas)
+    const isUnsure = this.#packing === "parts" && this.peerRevision === undefined
+    if (isUnsure && !this.#closed && this.#reader.hasArenas)
       this.#packing = this.#options.sender.packingFor(ARENAS_REVISION)
     return this.#packing
   }
@@ -257,21 +258,6 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
     return isRecent(this.#heardMs, nowMs)
   }
 
-  open(received: Uint8Array): void {
-    const reader = this.#reader
-    if (!this.#cipher) {
-      reader.opened(received)
-      return
-    }
-    try {
-      this.#cipher.open(received, (frames) => reader.opened(frames))
-    } catch (error) {
-      this.failed(error as Error) // there is no memory for a frame
-    }
-    const { violation } = this.#cipher
-    if (violation) reader.failAfterRest(violation)
-  }
-
   landing(): Uint8Array | undefined {
     return this.#reader.landing()
   }
@@ -360,8 +346,10 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
     this.#stage = "traffic"
     const { handshake, sender, settings } = this.#options
     const { secured } = this.#session
-    if (handshake.curve && secured)
+    if (handshake.curve && secured) {
       this.#cipher = new ConnectionCipher(handshake.curve, secured, settings.budgetBytes)
+      this.#reader.decrypt(this.#cipher)
+    }
     if (this.#options.heartbeat.intervalMs > 0)
       this.#heartbeat = new Heartbeat(this, this.#options.heartbeat)
     this.#packing = sender.packingFor(this.peerRevision)

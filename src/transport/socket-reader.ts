@@ -8,7 +8,7 @@ import { Transcoder, type TranscoderSink } from "../codec/transcoder.js"
 import { PlainPeerReceiver } from "../zmtp/plain-peer-receiver.js"
 import type { Session } from "../zmtp/session.js"
 import { bufferOf, HANDSHAKE_READ_BYTES } from "./channel.js"
-import type { Violation } from "./connection-cipher.js"
+import type { ConnectionCipher, Violation } from "./connection-cipher.js"
 import type { Readable } from "./read-order.js"
 import { mayReadNow, readNow, readSoon, TURN_MAX_MS } from "./read-turns.js"
 import type { ConnectionOptions, DirectionCounts } from "./transport.js"
@@ -22,6 +22,8 @@ const HEAD_SHARE = 1 / 4
 const HEAD_MIN_BYTES = 64 * 1024
 
 const NO_BYTES = new Uint8Array(0)
+/** The end of a slice that is over. */
+const OVER = Number.NEGATIVE_INFINITY
 
 /** A decoder of received bytes into plain frames. */
 type Receiver = Pick<
@@ -37,9 +39,17 @@ interface ReaderEvents {
   failed(error: Error, reason?: Violation["reason"]): void
   /** Received bytes wait until the sink has room. */
   paused(): void
-  /** Calls `opened` with the frames in bytes received after the handshake, which may be encrypted. */
-  open(received: Uint8Array): void
 }
+
+/**
+ * What becomes of received bytes:
+ * - "reading": they are decoded as they arrive.
+ * - "inLine": they wait for the connection's turn.
+ * - "full": they wait until the sink has room, or "held" if it had none before anything was received.
+ * - "ending": the socket has closed, and what arrived before is passed on as far as there is room.
+ * - "discarding", "ended": nothing more is passed on.
+ */
+type State = "reading" | "inLine" | "full" | "held" | "ending" | "discarding" | "ended"
 
 /** A reused target for counting. */
 const counted: Traffic = { messages: 0, plainBytes: 0, wireBytes: 0 }
@@ -57,18 +67,12 @@ export class SocketReader implements Readable, TranscoderSink {
   #receiver: Receiver
   /** Received bytes of a handshake that are read in the next slice. */
   #unread: Uint8Array = NO_BYTES
-  /** The rule that the peer broke after all that is still to be passed on. */
-  #violation: Violation | undefined
+  /** Opens what follows the handshake, with CURVE. */
+  #cipher: ConnectionCipher | undefined
   /** Decoded plain frames that the sink had no room for. */
   #kept: Uint8Array | undefined
-  /** Whether the sink has no room for more. */
-  #isStopped = false
-  /** Whether the sink was full before this connection received anything. */
-  #isHeld = false
-  /**
-   * Bytes that were read into a body, before all that is kept, and that the session does not know of
-   * yet.
-   */
+  #state: State = "reading"
+  /** Bytes that were read into a body, before all that is kept, unknown to the session as yet. */
   #landedBytes = 0
   /** Size of the body that bytes are read into, until the read after it; otherwise 0. */
   #bodyBytes = 0
@@ -77,13 +81,6 @@ export class SocketReader implements Readable, TranscoderSink {
   /** Bytes decoded in the current slice, and the time when it has to end. */
   #sliceBytes = 0
   #sliceEndMs = 0
-  /** Whether the current slice ended before all received bytes were decoded and passed on. */
-  #isCutShort = false
-  /** Whether the connection is in line to decode. */
-  #isInLine = false
-  /** Whether received bytes are discarded. */
-  #isDiscarding = false
-  #isClosed = false
   shareMs: number | undefined
 
   constructor(
@@ -114,7 +111,12 @@ export class SocketReader implements Readable, TranscoderSink {
   }
 
   get isDiscarding(): boolean {
-    return this.#isDiscarding
+    return this.#state === "discarding"
+  }
+
+  /** Whether more may be passed on now. */
+  get #goesOn(): boolean {
+    return this.#state === "reading" || this.#state === "ending"
   }
 
   get counts(): DirectionCounts {
@@ -122,14 +124,19 @@ export class SocketReader implements Readable, TranscoderSink {
     return { ...counted, dictionary: this.#receiver.hasDictionary }
   }
 
-  /** Whether the peer has sent an arena. */
+  /** Whether the peer has sent an arena. Call it before `close()`. */
   get hasArenas(): boolean {
-    return !this.#isClosed && this.#receiver.hasArenas
+    return this.#receiver.hasArenas
+  }
+
+  /** Opens all that follows the handshake with `cipher`. */
+  decrypt(cipher: ConnectionCipher): void {
+    this.#cipher = cipher
   }
 
   /** Reads a chunk of the stream. It is valid during the call only. */
   read(chunk: Uint8Array): void {
-    if (this.#isDiscarding || this.#violation) return
+    if (this.isDiscarding || this.#cipher?.violation) return
     if (!this.#takesTurns && this.#unread.length === 0) {
       this.#readFirst(chunk)
       return
@@ -150,50 +157,54 @@ export class SocketReader implements Readable, TranscoderSink {
   /** Reads bytes in which the handshake may go on, or end. */
   #readFirst(chunk: Uint8Array): void {
     const received = this.#session.isReady ? chunk : this.#readHandshake(chunk)
-    if (this.#isDiscarding || received.length === 0) return
-    this.#connection.open(received)
+    if (this.isDiscarding || received.length === 0) return
+    if (this.#cipher) this.#open(this.#cipher, received)
+    else this.#readFrames(received)
   }
 
-  /** Reads frames that were opened. They are valid during the call only. */
-  opened(frames: Uint8Array): void {
-    if (this.#isDiscarding) return
+  /** Reads encrypted frames. A peer that breaks a rule loses its connection after all before that. */
+  #open(cipher: ConnectionCipher, received: Uint8Array): void {
+    try {
+      cipher.open(received, (frames) => this.#readFrames(frames))
+    } catch (error) {
+      this.#connection.failed(error as Error) // there is no memory for a frame
+    }
+    if (cipher.violation && this.#state !== "inLine" && !this.isWaiting) this.#goOn()
+  }
+
+  /** Reads frames. They are valid during the call only. */
+  #readFrames(frames: Uint8Array): void {
+    if (this.isDiscarding) return
     const isNow = this.#mayReadNow
     if (isNow) this.#chunk = frames
     else this.#receiver.keep(frames)
     this.#readOrWait(isNow)
   }
 
-  /**
-   * Ends the connection, whose peer broke a rule, once all that was opened before has been passed on.
-   */
-  failAfterRest(violation: Violation): void {
-    this.#violation = violation
-    if (!this.#isInLine && !this.isWaiting) this.#goOn()
-  }
-
   /** Reads on, after everything received so far was decoded. */
   #goOn(): void {
-    if (this.#violation) this.#connection.failed(this.#violation.error, this.#violation.reason)
+    const violation = this.#cipher?.violation
+    if (violation) this.#connection.failed(violation.error, violation.reason)
     else if (this.#socket.isPaused()) this.#socket.resume()
   }
 
   get #mayReadNow(): boolean {
-    return !this.#isStopped && !this.#isInLine && mayReadNow(this)
+    return this.#state === "reading" && mayReadNow(this)
   }
 
   /** Decodes what has arrived, now or when it is the connection's turn. */
   #readOrWait(isNow: boolean): void {
     if (isNow) readNow(this)
-    else if (!this.#isStopped) this.#getInLine()
-    if (this.#isDiscarding) return
-    if (this.#isInLine || this.isWaiting) this.#socket.pause()
+    else if (this.#state === "reading") this.#getInLine()
+    if (this.isDiscarding) return
+    if (this.#state === "inLine" || this.isWaiting) this.#socket.pause()
     if (this.isWaiting) this.#connection.paused()
   }
 
   /** Returns where the next bytes are best read to; undefined for anywhere. */
   landing(): Uint8Array | undefined {
     if (this.#takesTurns) return bufferOf(HANDSHAKE_READ_BYTES)
-    if (this.#isInLine || this.#isStopped || this.#isDiscarding) return undefined
+    if (this.#state !== "reading") return undefined
     const { missingBytes, bodyBytes: latestBytes } = this.#session
     const isLarge = latestBytes >= LANDING_BODY_BYTES && missingBytes >= LANDING_MIN_BYTES
     if (isLarge && this.#receiver.bodyLeft >= missingBytes) {
@@ -213,7 +224,7 @@ export class SocketReader implements Readable, TranscoderSink {
 
   /** Bytes were read into the room that `landing()` returned. */
   landed(bytes: number): void {
-    if (this.#isDiscarding) return
+    if (this.isDiscarding) return
     this.#landedBytes += bytes
     this.#readOrWait(this.#mayReadNow)
   }
@@ -223,7 +234,7 @@ export class SocketReader implements Readable, TranscoderSink {
    * read, so that it notices when the peer leaves.
    */
   get isWaiting(): boolean {
-    if (!this.#isStopped) return false
+    if (this.#state !== "full" && this.#state !== "held") return false
     return this.#kept !== undefined || this.#landedBytes > 0 || this.#receiver.keepsBytes
   }
 
@@ -232,7 +243,7 @@ export class SocketReader implements Readable, TranscoderSink {
     const session = this.#session
     try {
       const frames = session.isGreeted ? chunk : chunk.subarray(session.greet(chunk))
-      return this.#isDiscarding ? NO_BYTES : frames.subarray(session.receive(frames))
+      return this.isDiscarding ? NO_BYTES : frames.subarray(session.receive(frames))
     } catch (error) {
       this.#connection.failed(error as Error)
       return NO_BYTES
@@ -240,16 +251,14 @@ export class SocketReader implements Readable, TranscoderSink {
   }
 
   #getInLine(): void {
-    if (this.#isInLine) return
-    this.#isInLine = true
+    this.#state = "inLine"
     readSoon(this)
   }
 
   readSlice(): boolean {
-    this.#isInLine = false
-    if (this.#isDiscarding || this.#isClosed) return false
+    if (this.#state === "inLine") this.#state = "reading"
+    if (this.#state !== "reading") return false
     if (this.#unread.length > 0) return this.#readUnread()
-    this.#isCutShort = false
     this.#sliceBytes = 0
     // A few bytes may be very many frames.
     this.#sliceEndMs = clockMs() + TURN_MAX_MS
@@ -257,41 +266,43 @@ export class SocketReader implements Readable, TranscoderSink {
     this.#chunk = NO_BYTES
     try {
       this.#takeKept()
-      if (!this.#isStopped && !this.#kept) this.#takeLanded()
-      if (!this.#isStopped && !this.#kept) this.#receiver.transcode(chunk, this)
+      if (this.#goesOn && !this.#kept) this.#takeLanded()
+      if (this.#goesOn && !this.#kept) this.#receiver.transcode(chunk, this)
     } catch (error) {
       this.#connection.failed(error as Error)
       return false
     }
-    if (this.#isDiscarding) return false
-    if (this.isWaiting) {
-      this.#connection.paused()
-      return false
-    }
-    if (!this.#isStopped && (this.#kept || this.#isCutShort)) {
-      this.#isInLine = true
-      return true
-    }
-    this.#goOn()
-    return false
+    return this.#endSlice(this.#kept !== undefined || this.#sliceEndMs === OVER)
   }
 
   /** Reads bytes of a handshake. Returns whether frames follow it, for the next slice. */
   #readUnread(): boolean {
     const unread = this.#unread
     this.#unread = NO_BYTES
-    // They get in line once this slice is charged.
-    this.#isInLine = true
+    // The frames get in line once this slice is charged.
+    this.#state = "inLine"
     this.#readFirst(unread)
-    this.#isInLine = !this.#isDiscarding && !this.#isStopped && this.#receiver.keepsBytes
-    if (!this.#isInLine && !this.#isDiscarding && !this.isWaiting) this.#goOn()
-    return this.#isInLine
+    if (this.#state === "inLine") this.#state = "reading"
+    return this.#endSlice(this.#receiver.keepsBytes)
+  }
+
+  /** Ends a slice. Returns whether to put the connection in line for what is left. */
+  #endSlice(isLeft: boolean): boolean {
+    if (this.isDiscarding) return false
+    if (this.isWaiting) this.#connection.paused()
+    // The sink may have had room again meanwhile.
+    else if (this.#state === "inLine") return false
+    else if (isLeft && this.#state === "reading") {
+      this.#state = "inLine"
+      return true
+    } else this.#goOn()
+    return false
   }
 
   /** Returns whether the slice is over, so that other connections, timers and I/O get their turn. */
   #isOver(): boolean {
-    this.#isCutShort ||= this.#sliceBytes >= SLICE_BYTES || clockMs() >= this.#sliceEndMs
-    return this.#isCutShort
+    if (this.#sliceBytes >= SLICE_BYTES || clockMs() >= this.#sliceEndMs) this.#sliceEndMs = OVER
+    return this.#sliceEndMs === OVER
   }
 
   #takeLanded(): void {
@@ -317,8 +328,8 @@ export class SocketReader implements Readable, TranscoderSink {
   #receive(frames: Uint8Array): number {
     let at = 0
     do at = this.#session.receive(frames, at)
-    while (at < frames.length && !this.#isStopped && !this.#isDiscarding && !this.#isOver())
-    return this.#isDiscarding ? frames.length : at
+    while (at < frames.length && this.#goesOn && !this.#isOver())
+    return this.isDiscarding ? frames.length : at
   }
 
   /** Passes on everything that was decoded, even if the sink is full. */
@@ -327,34 +338,33 @@ export class SocketReader implements Readable, TranscoderSink {
   }
 
   take(piece: Uint8Array): boolean {
-    if (this.#isDiscarding) return true
+    if (this.isDiscarding) return true
     this.#sliceBytes += piece.length
     const used = this.#receive(piece)
     if (used < piece.length) this.#kept = new Uint8Array(piece.subarray(used))
-    return !this.#isStopped && !this.#kept && !this.#isOver()
+    return this.isDiscarding || (this.#goesOn && !this.#kept && !this.#isOver())
   }
 
-  /** Stops, because the sink has no room for more. */
+  /** The sink has no room for more. */
   stop(): void {
-    this.#isStopped = true
+    if (this.#state === "reading" || this.#state === "inLine") this.#state = "full"
+    else if (this.#state === "ending") this.#state = "ended"
   }
 
-  /** Stops before anything was received. */
+  /** The sink has no room, and nothing was received yet. */
   hold(): void {
-    this.#isStopped = true
-    this.#isHeld = true
+    this.stop()
+    if (this.#state === "full") this.#state = "held"
   }
 
+  /** The sink has room again. */
   resume(): void {
-    if (!this.#isStopped || this.#isClosed) return
-    this.#isStopped = false
-    this.#isHeld = false
-    this.#getInLine()
+    if (this.#state === "full" || this.#state === "held") this.#getInLine()
   }
 
   /** Discards everything received from now on. */
   discard(): void {
-    this.#isDiscarding = true
+    this.#state = "discarding"
     this.#unread = NO_BYTES
     this.#kept = undefined
     this.#landedBytes = 0
@@ -366,15 +376,16 @@ export class SocketReader implements Readable, TranscoderSink {
    * full when the connection began, because every reconnect would add to its queue.
    */
   readRest(): void {
-    this.#isClosed = true
-    if (this.#isDiscarding || this.#isHeld) return
+    const state = this.#state
+    if (state === "discarding") return
+    this.#state = state === "full" || state === "held" ? "ended" : "ending"
+    if (state === "held") return
     this.#sliceBytes = Number.NEGATIVE_INFINITY
     this.#sliceEndMs = Number.POSITIVE_INFINITY
-    this.#isCutShort = false
     try {
       this.#takeAllKept()
       this.#takeLanded()
-      while (!this.#isStopped) {
+      while (this.#goesOn) {
         this.#receiver.resume(this)
         if (!this.#kept) break
         this.#takeAllKept()
@@ -385,7 +396,7 @@ export class SocketReader implements Readable, TranscoderSink {
   }
 
   close(): void {
-    this.#isClosed = true
+    if (!this.isDiscarding) this.#state = "ended"
     this.#receiver.close()
   }
 }

@@ -119,8 +119,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: READER,
-        from: "if (this.#isInLine || this.#isStopped || this.#isDiscarding) return undefined",
-        to: "if (this.#isDiscarding) return undefined",
+        from: 'if (this.#state !== "reading") return undefined',
+        to: "if (this.isDiscarding) return undefined",
       },
     ],
   },
