@@ -318,7 +318,11 @@ export const mutations: readonly Mutation[] = [
   {
     name: "arenas go to peers that send some, whatever they announced",
     patches: [
-      { file: CONNECTION, from: " && this.peerRevision === undefined && this", to: " && this" },
+      {
+        file: CONNECTION,
+        from: 'this.#packing === "parts" && this.peerRevision === undefined',
+        to: 'this.#packing === "parts"',
+      },
     ],
   },
   {
