@@ -201,13 +201,12 @@ export class SendQueue<Connection extends QueueConnection> {
     const pending = this.pending
     const first = pending?.first()
     if (pending && first) {
-      if (!(first instanceof Chunk) || first.detached || !encoder.mustRepack(first))
-        return pending.takeJoined(encoder.packing)
-      const repacked = encoder.repack(first)
-      pending.shift()
-      return repacked
+      const isReady = !(first instanceof Chunk) || first.detached || !encoder.mustRepack(first)
+      const item = isReady ? pending.takeJoined(encoder.packing) : encoder.repack(first)
+      if (!isReady) pending.shift()
+      if (pending.length === 0) this.#chunkBytes = 0
+      return item
     }
-    this.#chunkBytes = 0
     const chunk = this.#takeBatch()
     if (chunk || !this.hasChanges) return chunk
     this.#credit.written++
