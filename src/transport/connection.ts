@@ -1,8 +1,7 @@
 import type { Socket } from "node:net"
 import { clearTimeout, clockMs } from "../base/runtime.js"
-import { Chunk } from "../codec/chunk.js"
-import { ProtocolError, partDetached } from "../codec/errors.js"
-import { FrameHead } from "../codec/frames.js"
+import type { Chunk } from "../codec/chunk.js"
+import { ProtocolError } from "../codec/errors.js"
 import { ARENAS_REVISION, NO_EFFORT } from "../codec/options.js"
 import type { Packing } from "../codec/packing.js"
 import { writeCommand } from "../zmtp/commands.js"
@@ -10,7 +9,7 @@ import type { AuthStatus, HandshakeEvent, HandshakeReason } from "../zmtp/mechan
 import { Session, type SessionHandlers } from "../zmtp/session.js"
 import type { Channel, ChannelHandlers } from "./channel.js"
 import { ConnectionCipher } from "./connection-cipher.js"
-import { ConnectionEncoding } from "./connection-encoding.js"
+import type { ConnectionEncoding } from "./connection-encoding.js"
 import { Deadline } from "./deadline.js"
 import { destroyLater, QUIET_MS } from "./farewell.js"
 import { Heartbeat } from "./heartbeat.js"
@@ -31,33 +30,19 @@ import type {
 } from "./transport.js"
 import { zmqError } from "./zmq-error.js"
 
-/** Codes of write errors that mean that the peer has gone. What it sent before may still be unread. */
-const PEER_HAS_GONE: ReadonlySet<string | undefined> = new Set([
-  "EPIPE",
-  "ECONNRESET",
-  "ECONNABORTED",
-  "ETIMEDOUT",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-])
-
 /**
- * A TCP connection that speaks lz4+tcp. Received bytes go from the socket through the transcoder
- * and the ZMTP session to the sink. Messages to send were already encoded by the endpoint's sender.
+ * A TCP connection that speaks lz4+tcp. Received bytes go through the reader, its transcoder and the
+ * ZMTP session to the sink. Messages to send were encoded before, and go through the writer.
  */
 export class Connection implements PeerConnection, ChannelHandlers, SessionHandlers {
   sink: MessageSink | undefined
   #packing: Packing = "parts"
-  /** Undefined from the end of the handshake on for a peer that is served as over tcp://. */
-  encoding: ConnectionEncoding | undefined
   readonly #socket: Socket
   readonly #options: ConnectionOptions
   readonly #emit: (event: ConnectionEvent<Connection>) => void
   readonly #session: Session
   readonly #reader: SocketReader
   readonly #writer: SocketWriter
-  /** Set with CURVE once the handshake is over. */
-  #cipher: ConnectionCipher | undefined
   #heartbeat: Heartbeat | undefined
   /** The limit of the handshake, and of the peer's silence after the end. */
   #limit: Deadline | undefined
@@ -68,9 +53,6 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
   #stage: Ending["stage"] = "handshaking"
   #final = false
   #error: Error | undefined
-  #sentMessages = 0
-  #sentPlainBytes = 0
-  #sentWireBytes = 0
 
   constructor(
     channel: Channel,
@@ -84,8 +66,7 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
     this.#emit = onEvent
     this.#session = new Session(handshake, this, relays ? this : undefined)
     this.#reader = new SocketReader(socket, this.#session, options, this)
-    this.#writer = new SocketWriter(socket)
-    this.encoding = new ConnectionEncoding(options, this)
+    this.#writer = new SocketWriter(socket, options, this)
     channel.handlers = this
     if (handshakeMs > 0) this.#limit = new Deadline(handshakeMs, () => this.timedOut())
     this.#session.start()
@@ -117,15 +98,16 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
     return this.packing === "frames" ? "tcp" : "lz4+tcp"
   }
 
-  /**
-   * How the peer is sent messages. One that announces nothing, and sends arenas, has shown that it reads
-   * them (RFC.md section 3.9).
-   */
+  /** A peer that announces nothing, and sends arenas, reads them as well (RFC.md section 3.9). */
   get packing(): Packing {
     const isUnsure = this.#packing === "parts" && this.peerRevision === undefined
     if (isUnsure && !this.#closed && this.#reader.hasArenas)
       this.#packing = this.#options.sender.packingFor(ARENAS_REVISION)
     return this.#packing
+  }
+
+  get encoding(): ConnectionEncoding | undefined {
+    return this.#writer.encoding
   }
 
   get effort(): number {
@@ -137,15 +119,7 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
   }
 
   get counts(): ConnectionCounts {
-    return {
-      sent: {
-        messages: this.#sentMessages,
-        plainBytes: this.#sentPlainBytes,
-        wireBytes: this.#sentWireBytes,
-        dictionary: this.encoding?.shipped !== undefined,
-      },
-      received: this.#reader.counts,
-    }
+    return { sent: this.#writer.counts, received: this.#reader.counts }
   }
 
   // -- Sending ---------------------------------------------------------------------
@@ -158,58 +132,16 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
     return this.#writer.blocked
   }
 
-  /** Writes a chunk of encoded messages, after the dictionary if the chunk needs it. */
   write(chunk: Chunk): void {
-    const { detached } = chunk
-    if (this.#closed || detached) {
-      if (detached) this.failed(partDetached(detached.length))
-      chunk.release()
-      return
-    }
-    const { encoding } = this
-    if (encoding && chunk.dictionary) this.#shipOnce(chunk.dictionary, encoding)
-    this.#sentMessages += chunk.messages
-    this.#sentPlainBytes += chunk.plainBytes
-    this.#sentWireBytes += chunk.wireBytes
-    const begunAt = encoding?.isMeasured ? clockMs() : 0
-    this.#pass(chunk)
-    encoding?.wrote(chunk, begunAt, this.#writer.isFull)
-  }
-
-  /**
-   * Writes bytes, sealed if the connection is encrypted. It ends if that fails, for want of memory or
-   * counters: the peer would miss a message.
-   */
-  #pass(item: Chunk | Uint8Array): void {
-    let sealed = item
-    try {
-      if (this.#cipher) sealed = this.#cipher.seal(item)
-    } catch (error) {
-      if (item instanceof Chunk) item.release()
-      this.failed(error as Error)
-      return
-    }
-    this.#writer.write(sealed)
-  }
-
-  /** Sends a dictionary, unless the peer has it. `frame` is the message with it. */
-  #shipOnce(frame: Uint8Array, encoding: ConnectionEncoding): void {
-    if (encoding.shipped === frame) return
-    // The peer would decode the chunk to other bytes.
-    if (encoding.shipped) throw new Error("a chunk was encoded for another connection")
-    encoding.shipped = frame
-    this.send(frame)
-    this.#sentWireBytes += frame.length - new FrameHead().read(frame, 0)
+    this.#writer.write(chunk)
   }
 
   sendCommand(name: string, data: Uint8Array): void {
     this.send(writeCommand(name, data))
   }
 
-  /** Sends a frame that is not part of a message. */
-  send(bytes: Uint8Array): void {
-    if (this.#closed) return
-    this.#pass(bytes)
+  send(frame: Uint8Array): void {
+    this.#writer.send(frame)
   }
 
   waitToSend(): void {
@@ -236,7 +168,6 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
   drained(): void {
     this.#writer.drained()
     if (this.#writer.isOver) return
-    this.encoding?.drained()
     this.#heartbeat?.drained()
     if (!this.blocked) this.sink?.drained()
   }
@@ -253,7 +184,6 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
     this.#heartbeat?.heard()
   }
 
-  /** A socket is read at the time, and not when the event loop polls. */
   isUpToDate(nowMs: number): boolean {
     return isRecent(this.#heardMs, nowMs)
   }
@@ -271,7 +201,6 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
     return this.#reader.isDiscarding || this.#stopUnless((this.sink as MessageSink).message(parts))
   }
 
-  /** Stops reading unless the sink wants more now. */
   #stopUnless(wantsMore: boolean): boolean {
     if (!wantsMore) this.#reader.stop()
     return wantsMore
@@ -347,16 +276,16 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
     const { handshake, sender, settings } = this.#options
     const { secured } = this.#session
     if (handshake.curve && secured) {
-      this.#cipher = new ConnectionCipher(handshake.curve, secured, settings.budgetBytes)
-      this.#reader.decrypt(this.#cipher)
+      const cipher = new ConnectionCipher(handshake.curve, secured, settings.budgetBytes)
+      this.#writer.encrypt(cipher)
+      this.#reader.decrypt(cipher)
     }
     if (this.#options.heartbeat.intervalMs > 0)
       this.#heartbeat = new Heartbeat(this, this.#options.heartbeat)
     this.#packing = sender.packingFor(this.peerRevision)
     if (this.#packing === "frames") {
       this.#reader.receivePlain()
-      this.encoding?.close()
-      this.encoding = undefined
+      this.#writer.sendPlain()
     }
   }
 
@@ -376,16 +305,11 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
     this.#writer.destroy()
   }
 
-  /** The peer was silent for too long. */
   timedOut(): void {
     this.#error ??= zmqError("ETIMEDOUT")
     this.destroy()
   }
 
-  /**
-   * Ends the connection of a peer that broke a rule, and then reports it, so that no handler can
-   * keep the connection alive. An endpoint that connected to it tries again later.
-   */
   reject(error: ProtocolError): void {
     this.failed(error)
   }
@@ -396,7 +320,10 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
     this.destroy()
   }
 
-  /** Ends the connection after an error, which is reported if the peer has caused it. */
+  /**
+   * Ends the connection after an error. One that the peer has caused is reported afterwards, so that no
+   * handler can keep the connection alive.
+   */
   failed(error: Error, reason?: HandshakeReason): void {
     if (this.#reader.isDiscarding) return
     this.#error = error
@@ -410,9 +337,8 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
    * side noticed. But a program that does not receive before it has sent needs a new connection.
    */
   writeFailed(error: NodeJS.ErrnoException): boolean {
-    if (this.#writer.isOver || !PEER_HAS_GONE.has(error.code)) return false
+    if (!this.#writer.failed(error)) return false
     this.#error ??= error
-    this.#writer.failed()
     this.waitToSend()
     return true
   }
@@ -437,7 +363,6 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
     this.#awaitQuiet()
   }
 
-  /** Waits for the peer to close its side. */
   #awaitFarewell(): void {
     this.#writer.flushed()
     this.#limit?.clear()
@@ -461,9 +386,7 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
     this.#writer.closed()
     this.#reader.readRest()
     this.#heartbeat?.stop() // readRest() may have started it, with a PING
-    this.encoding?.close()
     this.#session.close()
-    this.#cipher?.close()
     const error = this.#error ?? this.#socket.errored ?? undefined
     const ending = { error, stage: this.#stage, final: this.#final, counts: this.counts }
     this.#reader.close()

@@ -40,7 +40,7 @@ const BYTES_POLLS = 1
  */
 const BUSY_TURNS_MAX = 1
 
-interface Waiting {
+interface Decision {
   readonly callback: () => void
   /** The number of polls at the call. */
   readonly polls: number
@@ -70,7 +70,7 @@ let isChecking = false
 /** Whether callbacks that waited for a poll run. However long they take, nothing newer can be known. */
 let isFresh = false
 /** The callbacks that wait for a poll, in order. */
-let waiting: Waiting[] = []
+let waiting: Decision[] = []
 
 /** A thread that reads and writes for this one. */
 export interface OtherThread {
@@ -208,7 +208,7 @@ function check(): void {
   if (waiting.length > 0) checkSoon()
 }
 
-function callBack(ready: readonly Waiting[]): void {
+function callBack(ready: readonly Decision[]): void {
   waiting = waiting.slice(ready.length)
   if (waiting.length === 0) {
     beginning.clear()
@@ -230,7 +230,7 @@ function callBack(ready: readonly Waiting[]): void {
 /**
  * Returns whether the event loop has polled since somebody waits, and no more news are to be expected.
  */
-function isOver(one: Waiting, news: { any: boolean; bytes: boolean }): boolean {
+function isOver(one: Decision, news: { any: boolean; bytes: boolean }): boolean {
   if (latest.polls <= one.polls) return false
   one.polledMs ??= latest.ms
   const waitedMs = latest.ms - one.polledMs

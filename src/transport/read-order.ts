@@ -29,8 +29,8 @@ export interface Readable {
   readSlice(): boolean
 }
 
-/** A connection in line. */
-export interface Waiting {
+/** The place of a connection in line. */
+export interface Place {
   readonly readable: Readable
   /** The virtual time at which its slice may begin. */
   readonly startMs: number
@@ -40,7 +40,7 @@ export interface Waiting {
   readonly number: number
 }
 
-const isFirst = (one: Waiting, other: Waiting) =>
+const isFirst = (one: Place, other: Place) =>
   one.startMs < other.startMs || (one.startMs === other.startMs && one.number < other.number)
 
 /** Returns how much of a connection's share a slice of so many milliseconds uses. */
@@ -57,7 +57,7 @@ export class ReadOrder {
   readonly #turnMs: number
   readonly #line = new Heap(isFirst)
   /** Connections whose turn has come, but whose programs are behind. */
-  #held: Waiting[] = []
+  #held: Place[] = []
   #joined = 0
   /** The lowest number in line, or the next one if nobody is; undefined until it is looked for again. */
   #lowest: number | undefined
@@ -95,8 +95,8 @@ export class ReadOrder {
 
   #lowestNumber(): number {
     let found = this.#joined
-    for (const waiting of [this.#line, this.#held])
-      for (const { number } of waiting) found = Math.min(found, number)
+    for (const places of [this.#line, this.#held])
+      for (const { number } of places) found = Math.min(found, number)
     return found
   }
 
@@ -136,15 +136,15 @@ export class ReadOrder {
   }
 
   /** Takes the connection whose turn it is. */
-  take(): Waiting | undefined {
+  take(): Place | undefined {
     const next = this.#line.take()
     if (next?.number === this.#lowest) this.#lowest = undefined
     return next
   }
 
   /** Holds one that was taken until `release()`. */
-  hold(waiting: Waiting): void {
-    this.#held.push(waiting)
+  hold(place: Place): void {
+    this.#held.push(place)
   }
 
   release(): void {

@@ -51,7 +51,6 @@ interface ReaderEvents {
  */
 type State = "reading" | "inLine" | "full" | "held" | "ending" | "discarding" | "ended"
 
-/** A reused target for counting. */
 const counted: Traffic = { messages: 0, plainBytes: 0, wireBytes: 0 }
 
 /**
@@ -114,7 +113,6 @@ export class SocketReader implements Readable, TranscoderSink {
     return this.#state === "discarding"
   }
 
-  /** Whether more may be passed on now. */
   get #goesOn(): boolean {
     return this.#state === "reading" || this.#state === "ending"
   }
@@ -154,7 +152,6 @@ export class SocketReader implements Readable, TranscoderSink {
     return this.#hasCurve && !this.#session.isReady
   }
 
-  /** Reads bytes in which the handshake may go on, or end. */
   #readFirst(chunk: Uint8Array): void {
     const received = this.#session.isReady ? chunk : this.#readHandshake(chunk)
     if (this.isDiscarding || received.length === 0) return
@@ -172,7 +169,6 @@ export class SocketReader implements Readable, TranscoderSink {
     if (cipher.violation && this.#state !== "inLine" && !this.isWaiting) this.#goOn()
   }
 
-  /** Reads frames. They are valid during the call only. */
   #readFrames(frames: Uint8Array): void {
     if (this.isDiscarding) return
     const isNow = this.#mayReadNow
@@ -181,7 +177,7 @@ export class SocketReader implements Readable, TranscoderSink {
     this.#readOrWait(isNow)
   }
 
-  /** Reads on, after everything received so far was decoded. */
+  /** Everything received so far was decoded. */
   #goOn(): void {
     const violation = this.#cipher?.violation
     if (violation) this.#connection.failed(violation.error, violation.reason)
@@ -192,7 +188,6 @@ export class SocketReader implements Readable, TranscoderSink {
     return this.#state === "reading" && mayReadNow(this)
   }
 
-  /** Decodes what has arrived, now or when it is the connection's turn. */
   #readOrWait(isNow: boolean): void {
     if (isNow) readNow(this)
     else if (this.#state === "reading") this.#getInLine()
@@ -332,7 +327,7 @@ export class SocketReader implements Readable, TranscoderSink {
     return this.isDiscarding ? frames.length : at
   }
 
-  /** Passes on everything that was decoded, even if the sink is full. */
+  /** Passes on what was decoded even if the sink is full. */
   #takeAllKept(): void {
     while (this.#kept) this.#takeKept()
   }
@@ -398,5 +393,6 @@ export class SocketReader implements Readable, TranscoderSink {
   close(): void {
     if (!this.isDiscarding) this.#state = "ended"
     this.#receiver.close()
+    this.#cipher?.close()
   }
 }

@@ -1,18 +1,55 @@
 import type { Socket } from "node:net"
 import { isShared } from "../base/is-shared.js"
+import { clockMs } from "../base/runtime.js"
 import { Chunk } from "../codec/chunk.js"
+import { partDetached } from "../codec/errors.js"
+import { FrameHead } from "../codec/frames.js"
+import type { Traffic } from "../codec/traffic.js"
 import { descriptorOf } from "./by-descriptor.js"
 import { watched } from "./callers-memory.js"
+import type { ConnectionCipher } from "./connection-cipher.js"
+import { ConnectionEncoding } from "./connection-encoding.js"
 import { hasEnded, Remainder, untakenBytes } from "./remainder.js"
-import type { Departing, Departure, Waiting } from "./transport.js"
+import type {
+  ConnectionOptions,
+  Departing,
+  Departure,
+  DirectionCounts,
+  Waiting,
+} from "./transport.js"
 
 /** The shared value of writers that are not writing anything. */
 const NOTHING: (Chunk | Uint8Array)[] = []
 const NO_BYTES = new Uint8Array(0)
+/** Codes of write errors after which what the peer has sent before may still be unread. */
+const PEER_HAS_GONE: ReadonlySet<string | undefined> = new Set([
+  "EPIPE",
+  "ECONNRESET",
+  "ECONNABORTED",
+  "ETIMEDOUT",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+])
 
-/** The writing half of a connection. Chunks keep their memory until the stream has written them. */
+interface WriterEvents {
+  /** The effort for the peer has changed. */
+  effortChanged(): void
+  /** A message cannot be written, and the peer would miss it. */
+  failed(error: Error): void
+}
+
+/**
+ * The writing half of a connection. Sends the dictionary that a chunk needs, seals, counts, and writes.
+ * Chunks keep their memory until the stream has written them.
+ */
 export class SocketWriter implements Departing {
+  /** Undefined from the end of the handshake on for a peer that is served as over tcp://. */
+  encoding: ConnectionEncoding | undefined
   readonly #socket: Socket
+  readonly #connection: WriterEvents
+  /** Seals all that follows the handshake, with CURVE. */
+  #cipher: ConnectionCipher | undefined
+  readonly #sent: Traffic = { messages: 0, plainBytes: 0, wireBytes: 0 }
   /** Whether the network has no room. */
   #isFull = false
   /** Whether nothing can be written any more, because one of the sides has ended the connection. */
@@ -29,12 +66,25 @@ export class SocketWriter implements Departing {
   /** The bytes left to write after the event loop has stopped. */
   #remainder: Remainder | undefined
 
-  constructor(socket: Socket) {
+  constructor(socket: Socket, options: ConnectionOptions, connection: WriterEvents) {
     this.#socket = socket
+    this.#connection = connection
+    this.encoding = new ConnectionEncoding(options, connection)
   }
 
-  get isFull(): boolean {
-    return this.#isFull
+  /** Seals all that follows the handshake with `cipher`. */
+  encrypt(cipher: ConnectionCipher): void {
+    this.#cipher = cipher
+  }
+
+  /** Encodes nothing that follows the handshake, which has shown that the peer is a plain one. */
+  sendPlain(): void {
+    this.encoding?.close()
+    this.encoding = undefined
+  }
+
+  get counts(): DirectionCounts {
+    return { ...this.#sent, dictionary: this.encoding?.shipped !== undefined }
   }
 
   /** Whether a write failed. The stream waits for it, so that it cannot end by itself. */
@@ -70,11 +120,58 @@ export class SocketWriter implements Departing {
     return untakenBytes(this.#socket)
   }
 
+  /** Writes a chunk of encoded messages, after the dictionary if the chunk needs it. */
+  write(chunk: Chunk): void {
+    const { detached } = chunk
+    if (this.#isClosed || detached) {
+      if (detached) this.#connection.failed(partDetached(detached.length))
+      chunk.release()
+      return
+    }
+    const { encoding } = this
+    if (encoding && chunk.dictionary) this.#shipOnce(chunk.dictionary, encoding)
+    const sent = this.#sent
+    sent.messages += chunk.messages
+    sent.plainBytes += chunk.plainBytes
+    sent.wireBytes += chunk.wireBytes
+    const begunAt = encoding?.isMeasured ? clockMs() : 0
+    this.#seal(chunk)
+    encoding?.wrote(chunk, begunAt, this.#isFull)
+  }
+
+  /** Sends a dictionary, unless the peer has it. `frame` is the message with it. */
+  #shipOnce(frame: Uint8Array, encoding: ConnectionEncoding): void {
+    if (encoding.shipped === frame) return
+    // The peer would decode the chunk to other bytes.
+    if (encoding.shipped) throw new Error("a chunk was encoded for another connection")
+    encoding.shipped = frame
+    this.send(frame)
+    this.#sent.wireBytes += frame.length - new FrameHead().read(frame, 0)
+  }
+
+  /** Writes a frame that is not part of a message. */
+  send(frame: Uint8Array): void {
+    if (!this.#isClosed) this.#seal(frame)
+  }
+
   /**
-   * Writes a chunk, which is released later, or the bytes of a frame. They are lost if the connection
-   * is over: writing the dictionary before the chunk may have failed.
+   * Writes bytes, sealed if the connection is encrypted. It ends if that fails, for want of memory or
+   * counters: the peer would miss a message.
    */
-  write(item: Chunk | Uint8Array): void {
+  #seal(item: Chunk | Uint8Array): void {
+    let sealed = item
+    try {
+      if (this.#cipher) sealed = this.#cipher.seal(item)
+    } catch (error) {
+      if (item instanceof Chunk) item.release()
+      this.#connection.failed(error as Error)
+      return
+    }
+    this.#write(sealed)
+  }
+
+  /** Writes what is released once written. Writing the dictionary before a chunk may have failed. */
+  #write(item: Chunk | Uint8Array): void {
     if (this.#isOver) {
       if (item instanceof Chunk) item.release()
       return
@@ -94,10 +191,7 @@ export class SocketWriter implements Departing {
     }
   }
 
-  /**
-   * Writes a chunk with parts in the caller's memory, or on a worker in the program's, all of which is
-   * still there. Memory that threads share cannot be detached.
-   */
+  /** Writes a chunk with parts in the program's memory. What threads share cannot be detached. */
   #writePieces(chunk: Chunk): void {
     const socket = this.#socket
     socket.cork()
@@ -118,6 +212,7 @@ export class SocketWriter implements Departing {
   drained(): void {
     if (this.#socket.writableLength === 0) this.#release()
     this.#isFull = false
+    if (!this.#isOver) this.encoding?.drained()
   }
 
   flush(done: () => void): void {
@@ -147,11 +242,13 @@ export class SocketWriter implements Departing {
     else this.#socket.end()
   }
 
-  /** A write failed. */
-  failed(): void {
+  /** A write failed. Returns whether the peer has gone, whose bytes may still be read. */
+  failed(error: NodeJS.ErrnoException): boolean {
+    if (this.#isOver || !PEER_HAS_GONE.has(error.code)) return false
     this.#hasFailed = true
     this.#isOver = true
     this.flushed()
+    return true
   }
 
   destroy(): void {
@@ -164,6 +261,7 @@ export class SocketWriter implements Departing {
     this.#isClosed = true
     this.#isOver = true
     this.#release()
+    this.encoding?.close()
   }
 
   // -- The exit of the process -----------------------------------------------------

@@ -820,7 +820,7 @@ export const mutations: readonly Mutation[] = [
     name: "a part is sent outside the box",
     patches: [
       {
-        file: CONNECTION,
+        file: WRITER,
         from: "if (this.#cipher) sealed =",
         to: "if (this.#cipher && !(item instanceof Chunk && item.messages > 1)) sealed =",
       },
@@ -830,7 +830,7 @@ export const mutations: readonly Mutation[] = [
     name: "a command is sent outside the box",
     patches: [
       {
-        file: CONNECTION,
+        file: WRITER,
         from: "if (this.#cipher) sealed =",
         to: "if (this.#cipher && item instanceof Chunk) sealed =",
       },
@@ -848,7 +848,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a key outlives its connection",
-    patches: [{ file: CONNECTION, from: "    this.#cipher?.close()\n", to: "" }],
+    patches: [{ file: READER, from: "    this.#cipher?.close()\n", to: "" }],
   },
   {
     name: "the key that a connection began with stays",

@@ -2,9 +2,9 @@
 import {
   CREDIT_MS,
   charged,
+  type Place,
   type Readable,
   ReadOrder as RealReadOrder,
-  type Waiting,
 } from "../../../../src/transport/read-order.js"
 
 export class ReadOrder extends RealReadOrder {
@@ -27,13 +27,13 @@ export class ReadOrder extends RealReadOrder {
     return super.startNow(readable)
   }
 
-  override take(): Waiting | undefined {
+  override take(): Place | undefined {
     const waiting = super.take()
     this.#next = waiting?.readable
     return waiting
   }
 
-  override hold(waiting: Waiting): void {
+  override hold(waiting: Place): void {
     __simulation.turns.held(waiting.readable)
     super.hold(waiting)
   }
