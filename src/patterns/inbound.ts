@@ -9,7 +9,6 @@ import { QueuedParts } from "./queued-parts.js"
 /** Memory of a received part besides its bytes: a Buffer, and its place in the message. */
 const PART_BYTES = 192
 
-/** The members of a connection that an inbound queue uses. */
 export type InboundConnection = Pick<
   PeerConnection,
   "stop" | "resume" | "messageConsumed" | "setMarks"
@@ -37,7 +36,6 @@ export class Inbound {
   readonly #queued: QueuedParts
   #parts = 0
   #bytes = 0
-  /** Number of messages read so far. */
   #read = 0
   #highWaterMark: number
   #maxBytes: number

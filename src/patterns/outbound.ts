@@ -21,7 +21,6 @@ import { type QueueConnection, SendQueue } from "./send-queue.js"
 /** Milliseconds until a failed encoding, such as one that ran out of memory, is tried again. */
 const RETRY_MS = 100
 
-/** The members of a connection that an outbound queue uses. */
 export type OutboundConnection = QueueConnection &
   Pick<
     PeerConnection,
@@ -56,7 +55,6 @@ export class Outbound implements Flushable {
   outlivesConnection = false
   /** The open batch of a distribution that has messages for this queue. */
   shared: SharedBatch | undefined
-  /** Whether only the latest message is kept. */
   readonly conflates: boolean
   readonly rest: Rest = new Rest()
   readonly #events: OutboundEvents
@@ -225,7 +223,6 @@ export class Outbound implements Flushable {
     if (this.queue.pushCommand({ name, data }, isChange)) this.#flushLater()
   }
 
-  /** Drops the queued messages. */
   drop(): void {
     this.queue.clear()
     this.#checkFlushes()

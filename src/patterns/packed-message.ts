@@ -7,7 +7,6 @@ import type { Message } from "./message.js"
  * take 200 bytes each.
  */
 export class PackedMessage {
-  /** Number of parts. */
   readonly length: number
   readonly #frames: Buffer
 
@@ -25,7 +24,6 @@ export class PackedMessage {
   }
 }
 
-/** What a queue of received messages holds. */
 export type QueuedMessage = Message | PackedMessage
 
 export const unpacked = (queued: QueuedMessage): Message =>

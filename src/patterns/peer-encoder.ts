@@ -8,7 +8,6 @@ import { subscriptionMessage } from "./subscription-changes.js"
 
 export const NO_FRAMES: Uint8Array = new Uint8Array(0)
 
-/** The members of a connection that say how its peer is sent messages. */
 export type EncodedConnection = Pick<PeerConnection, "packing" | "encoding">
 
 /**

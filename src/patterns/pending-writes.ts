@@ -25,7 +25,6 @@ export class PendingWrites extends Queue<PendingWrite> {
   /** Items added and taken since the queue was last checked for copying. */
   #changes = 0
 
-  /** The messages of the chunks; commands do not count. */
   get waiting(): Waiting {
     const total = { messages: 0, bytes: 0 }
     for (const item of this) {
@@ -46,7 +45,6 @@ export class PendingWrites extends Queue<PendingWrite> {
     return super.shift()
   }
 
-  /** Adds a chunk that has to wait. */
   pushCopy(chunk: Chunk): void {
     this.push(chunk.copied())
     this.copySome()

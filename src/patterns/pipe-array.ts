@@ -46,7 +46,6 @@ export class PipeArray {
     first[this.#place] = b
   }
 
-  /** Removes a pipe and moves the last one to its index. */
   remove(pipe: Pipe): void {
     const last = this.#pipes.pop() as Pipe
     const index = pipe[this.#place]

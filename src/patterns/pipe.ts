@@ -12,7 +12,6 @@ import { Outbound, type OutboundConnection, type OutboundEvents } from "./outbou
 import type { QueuedMessage } from "./packed-message.js"
 import type { QueuedParts } from "./queued-parts.js"
 
-/** The members of a connection that a pipe and its queues use. */
 export type PipeConnection = InboundConnection &
   OutboundConnection &
   Pick<PeerConnection, "sink" | "reject" | "awaitPendingWrites">
@@ -36,9 +35,7 @@ export interface PipeEvents {
   isReading?(pipe: Pipe): boolean
   /** The pipe is ending, and will be terminated once its queued messages are read. */
   ending?(pipe: Pipe): void
-  /** The pipe has messages again. */
   readActivated(pipe: Pipe): void
-  /** The pipe has room again. */
   writeActivated(pipe: Pipe): void
   /** The peer sent a command. Returns whether the connection may go on reading now. */
   command(pipe: Pipe, name: string, data: Buffer): boolean

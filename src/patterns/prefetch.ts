@@ -47,7 +47,6 @@ export class Prefetch {
     return fetched
   }
 
-  /** Returns whether the message came from `pipe`. */
   isOf(pipe: Pipe): boolean {
     return this.#fetched?.pipe === pipe
   }

@@ -46,7 +46,6 @@ export class RoundRobin {
     return this.#active > 0 ? this.#pipes.at(this.#current) : undefined
   }
 
-  /** Ends the turn of the current pipe. */
   protected advance(): void {
     if (++this.#current >= this.#active) this.#current = 0
   }

@@ -26,13 +26,11 @@ export class SendCredit {
     this.highWaterMark = highWaterMark
   }
 
-  /** Whether the high-water mark leaves room. */
   get hasRoom(): boolean {
     const max = this.highWaterMark
     return max <= 0 || counted(max, this.written - this.sent, this.sent) < max
   }
 
-  /** Whether a message is accepted now. */
   get accepts(): boolean {
     return !this.isRefusing && this.hasRoom
   }
@@ -56,7 +54,6 @@ export class SendCredit {
     if (this.#room === "free") this.#room = "wanted"
   }
 
-  /** Records that a message was refused. */
   refuse(): void {
     if (this.#room !== "ended") this.#room = "full"
   }

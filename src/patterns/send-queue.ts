@@ -24,7 +24,6 @@ const IN_ORDER_MAX = 1000
 const COPIED_MAX_BYTES = 8192
 const PLAIN_COPIED_MAX_BYTES = 32 * 1024
 
-/** The members of a connection that a queue looks at. */
 export type QueueConnection = EncodedConnection & Pick<PeerConnection, "blocked">
 
 /**
@@ -229,9 +228,9 @@ export class SendQueue<Connection extends QueueConnection> {
     this.pending?.copySome()
   }
 
-  /** Drops everything. */
   clear(): void {
     this.pending?.clear()
+    this.#chunkBytes = 0
     this.#changes?.clear()
     this.#dropBatch()
     this.#credit.sent = this.#credit.written

@@ -8,7 +8,6 @@ import type { Message } from "./message.js"
 import { NO_FRAMES } from "./peer-encoder.js"
 import type { Pipe } from "./pipe.js"
 
-/** Pipes that write the same bytes. */
 interface Group {
   readonly encoder: MessageEncoder
   readonly packing: Packing

@@ -18,7 +18,6 @@ export class Average {
     return this.#isGuess
   }
 
-  /** Whether the latest measurement was an odd one. */
   get isUnsure(): boolean {
     return this.#odd !== undefined
   }

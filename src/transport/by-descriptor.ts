@@ -2,7 +2,6 @@
 import { writevSync } from "node:fs"
 import type { Socket } from "node:net"
 
-/** Internal members of net.Socket. */
 interface InnerSocket {
   _handle?: { fd?: number; writeQueueSize?: number } | null
   _writableState: { writelen?: number }

@@ -35,7 +35,6 @@ export function isWatched(bytes: unknown): bytes is Watched {
   return (bytes as Watched)[LENGTH] !== undefined
 }
 
-/** Returns the number of bytes that a buffer has, or had. */
 function lengthOf(buffer: Buffer): number {
   return isWatched(buffer) ? buffer[LENGTH] : buffer.length
 }

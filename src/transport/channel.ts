@@ -19,7 +19,6 @@ export function bufferOf(bytes: number): Uint8Array {
  */
 export const HANDSHAKE_READ_BYTES = 4096
 
-/** Events of a channel's socket. */
 export interface ChannelHandlers {
   connected?(): void
   /** A chunk was read. It is valid during the call only. */
@@ -30,7 +29,6 @@ export interface ChannelHandlers {
   landed?(bytes: number): void
   /** The peer closed its sending side. */
   ended?(channel: Channel): void
-  /** The socket is writable again. */
   drained?(channel: Channel): void
   /**
    * A write failed. Returns whether to keep the socket open, to be read to its end. It can no longer
@@ -46,7 +44,6 @@ export interface ChannelHandlers {
 /** The handlers of a socket that is being made, which asks where to read to. */
 const AT_FIRST: ChannelHandlers = { landing: () => bufferOf(HANDSHAKE_READ_BYTES) }
 
-/** A TCP socket and the handlers of its events. */
 export class Channel {
   readonly socket: Socket
   handlers: ChannelHandlers = AT_FIRST

@@ -13,7 +13,6 @@ const FORM_EXTRA_BYTES = COMMAND_MAX_BYTES
 /** Maximum number of bytes by which LZ4 makes a part longer, as a share of it. */
 const LZ4_EXPANSION = 1 / 255
 
-/** The rule that a peer broke. */
 export interface Violation {
   error: ProtocolError
   reason: CipherReason

@@ -14,7 +14,6 @@ export function warn(warning: string | Error, options: NodeJS.EmitWarningOptions
   process.emitWarning(warning, options)
 }
 
-/** Prints text. */
 export function print(text: string): void {
   process.stderr.write(text, (error) => {
     if (error) shield() // the event follows

@@ -47,12 +47,10 @@ const BELIEF_MS = 2500
 const SPARE = 0.15
 const REST_WINDOWS = 3
 
-/** A trial of an effort. */
 interface Trial {
   from: number
   /** The measured gain that keeps the effort, as a logarithm: positive if the model predicts a loss. */
   wanted: number
-  /** The goodput before the trial. */
   before: number
   /** Plaintext encoded before the trial that is not yet written, in bytes. */
   skipBytes: number
@@ -87,7 +85,6 @@ export class EffortController {
   #waitingBytes = 0
   /** The state of the generator that chooses which encodings are probes. */
   #turns = 1
-  /** The average over windows, in which the latest counts most. */
   readonly #goodput = new Average()
 
   /** The effort in use, apart from probes. */
@@ -128,7 +125,6 @@ export class EffortController {
     return this.#turns >>> 30 === 0
   }
 
-  /** Records an encoding at an effort that `next` has returned. */
   encoded(effort: number, plainBytes: number, wireBytes: number, ms: number, now: number): void {
     const index = EFFORTS.indexOf(effort)
     const isNew = !this.#model.estimateOf(index)
@@ -186,7 +182,6 @@ export class EffortController {
     return wanted
   }
 
-  /** Whether a probe of an effort can be useful. */
   #mayPay(index: number): boolean {
     // Plain data keeps its full length, which is expensive on slow networks.
     if (index === PLAIN) return !this.#model.speeds.some(Number.isFinite)

@@ -2,7 +2,6 @@ import { clearInterval, setInterval } from "../base/runtime.js"
 import { pingTimeToLiveMs, writePing, writePong } from "../zmtp/commands.js"
 import { Deadline } from "./deadline.js"
 
-/** The heartbeat options of a socket. */
 export interface HeartbeatOptions {
   /** Milliseconds between PINGs; 0 sends none. */
   intervalMs: number
@@ -14,7 +13,6 @@ export interface HeartbeatOptions {
   timeToLive: number
 }
 
-/** The connection that a heartbeat keeps alive. */
 export interface Beating {
   /** Whether a write would be queued. */
   readonly blocked: boolean
@@ -42,7 +40,6 @@ export class Heartbeat {
     if (intervalMs > 0) this.#interval = setInterval(beat, intervalMs, this).unref()
   }
 
-  /** The peer sent something. */
   heard(): void {
     this.#timeout?.clear()
     this.#timeToLive?.clear()

@@ -69,7 +69,6 @@ let hasBytes = false
 let isChecking = false
 /** Whether callbacks that waited for a poll run. However long they take, nothing newer can be known. */
 let isFresh = false
-/** The callbacks that wait for a poll, in order. */
 let waiting: Decision[] = []
 
 /** A thread that reads and writes for this one. */

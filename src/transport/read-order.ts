@@ -29,8 +29,8 @@ export interface Readable {
   readSlice(): boolean
 }
 
-/** The place of a connection in line. */
-export interface Place {
+/** A connection in line. */
+export interface InLine {
   readonly readable: Readable
   /** The virtual time at which its slice may begin. */
   readonly startMs: number
@@ -40,7 +40,7 @@ export interface Place {
   readonly number: number
 }
 
-const isFirst = (one: Place, other: Place) =>
+const isFirst = (one: InLine, other: InLine) =>
   one.startMs < other.startMs || (one.startMs === other.startMs && one.number < other.number)
 
 /** Returns how much of a connection's share a slice of so many milliseconds uses. */
@@ -57,7 +57,7 @@ export class ReadOrder {
   readonly #turnMs: number
   readonly #line = new Heap(isFirst)
   /** Connections whose turn has come, but whose programs are behind. */
-  #held: Place[] = []
+  #held: InLine[] = []
   #joined = 0
   /** The lowest number in line, or the next one if nobody is; undefined until it is looked for again. */
   #lowest: number | undefined
@@ -74,7 +74,6 @@ export class ReadOrder {
     return this.#line.length
   }
 
-  /** Whether some are held. */
   get holds(): boolean {
     return this.#held.length > 0
   }
@@ -95,8 +94,8 @@ export class ReadOrder {
 
   #lowestNumber(): number {
     let found = this.#joined
-    for (const places of [this.#line, this.#held])
-      for (const { number } of places) found = Math.min(found, number)
+    for (const lines of [this.#line, this.#held])
+      for (const { number } of lines) found = Math.min(found, number)
     return found
   }
 
@@ -136,15 +135,15 @@ export class ReadOrder {
   }
 
   /** Takes the connection whose turn it is. */
-  take(): Place | undefined {
+  take(): InLine | undefined {
     const next = this.#line.take()
     if (next?.number === this.#lowest) this.#lowest = undefined
     return next
   }
 
   /** Holds one that was taken until `release()`. */
-  hold(place: Place): void {
-    this.#held.push(place)
+  hold(one: InLine): void {
+    this.#held.push(one)
   }
 
   release(): void {

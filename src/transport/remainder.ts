@@ -14,7 +14,6 @@ const PASSING: ReadonlySet<string | undefined> = new Set(["EAGAIN", "EINTR"])
 
 let readBuffer: Uint8Array | undefined
 
-/** Internal members of net.Socket. */
 interface InnerSocket {
   _handle?: { writeQueueSize?: number } | null
   _writableState: { writelen?: number }

@@ -33,9 +33,7 @@ type Receiver = Pick<
 >
 
 interface ReaderEvents {
-  /** See Readable. */
   readonly isBehind: boolean
-  /** The stream has an error. */
   failed(error: Error, reason?: Violation["reason"]): void
   /** Received bytes wait until the sink has room. */
   paused(): void
@@ -357,7 +355,6 @@ export class SocketReader implements Readable, TranscoderSink {
     if (this.#state === "full" || this.#state === "held") this.#getInLine()
   }
 
-  /** Discards everything received from now on. */
   discard(): void {
     this.#state = "discarding"
     this.#unread = NO_BYTES

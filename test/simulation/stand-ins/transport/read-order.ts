@@ -2,7 +2,7 @@
 import {
   CREDIT_MS,
   charged,
-  type Place,
+  type InLine,
   type Readable,
   ReadOrder as RealReadOrder,
 } from "../../../../src/transport/read-order.js"
@@ -27,13 +27,13 @@ export class ReadOrder extends RealReadOrder {
     return super.startNow(readable)
   }
 
-  override take(): Place | undefined {
+  override take(): InLine | undefined {
     const waiting = super.take()
     this.#next = waiting?.readable
     return waiting
   }
 
-  override hold(waiting: Place): void {
+  override hold(waiting: InLine): void {
     __simulation.turns.held(waiting.readable)
     super.hold(waiting)
   }
