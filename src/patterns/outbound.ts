@@ -30,13 +30,12 @@ export type OutboundConnection = QueueConnection &
 
 /** Events of an outbound queue, handled by its pipe. */
 export interface OutboundEvents {
-  /** The queue has room again. */
   writeActivated(): void
   /** All queued messages were passed to the connection. */
   emptied(): void
 }
 
-/** An open batch of messages that several queues share and that will be encoded once for all of them. */
+/** An open batch of messages that several queues share, to be encoded once for all of them. */
 export interface SharedBatch {
   readonly waiting: Waiting
   seal(): void
@@ -62,7 +61,6 @@ export class Outbound implements Flushable {
   readonly #flushes: FlushWaiters
   #dropped = 0
   #isScheduled = false
-  /** The timer that flushes again after an encoding failed. */
   #retry: NodeJS.Timeout | undefined
 
   constructor(
@@ -151,7 +149,6 @@ export class Outbound implements Flushable {
     return this.isUrgent || !this.#flushes.isEmpty
   }
 
-  /** Whether a sender waits for room. */
   get isUrgent(): boolean {
     return this.credit.isWanted
   }
@@ -333,7 +330,6 @@ export class Outbound implements Flushable {
     return isOutdated(nowMs) && !this.isUpToDate(nowMs)
   }
 
-  /** Returns whether what is known of the peer is recent, whenever the event loop has polled. */
   isUpToDate(nowMs: number): boolean {
     // What was read may precede the end. That matters where the next connection gets what waits.
     return !this.outlivesConnection && (this.connection?.isUpToDate(nowMs) ?? false)
