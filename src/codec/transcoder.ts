@@ -5,7 +5,6 @@ import { budgetHalves, Decoder, refusal } from "./decoder.js"
 import { describeGreeting } from "./describe-greeting.js"
 import { outOfMemory, ProtocolError } from "./errors.js"
 import {
-  COMMAND,
   FrameHead,
   frameError,
   LONG_HEAD_BYTES,
@@ -17,14 +16,14 @@ import {
 import { BODY, type Instance, LARGE_PART, NEEDS_INPUT, NEEDS_ROOM, OUTPUT } from "./instance.js"
 import { openDictionary } from "./large.js"
 import { Leftover } from "./leftover.js"
-import { BYPASS_FRAMES, BYPASS_MIN_BYTES } from "./long-bodies.js"
+import { findPlainBody } from "./long-bodies.js"
 import { NULL, type Pointer } from "./module-memory.js"
 import type { ReceiveSettings, Settings } from "./options.js"
 import { copied, writeLarge } from "./part-writer.js"
 import { FrontSource } from "./source.js"
 import type { Traffic } from "./traffic.js"
 import type { Trainer } from "./trainer.js"
-import { HEAD_BYTES, LAST, SENTINEL_BYTES, uint64 } from "./wire.js"
+import { HEAD_BYTES, LAST, uint64 } from "./wire.js"
 
 const NOTHING = new Uint8Array(0)
 
@@ -381,27 +380,4 @@ export class Transcoder {
     const seen = { head, wireBytes: frame.bodyBytes, part: zl_part_index(this.handle) }
     return refusal(instance, status, seen, this.#budgetBytes)
   }
-}
-
-/**
- * Returns the position of the first long plain body, or the end of `frames` if none of the first
- * frames has one. `frames` begins with a frame. Nothing is checked here, because the module reads
- * all heads.
- */
-function findPlainBody(frames: Uint8Array): number {
-  const head = new FrameHead()
-  let at = 0
-  for (let i = 0; i < BYPASS_FRAMES && at < frames.length; i++) {
-    const body = head.read(frames, at)
-    if (body + SENTINEL_BYTES > frames.length) break
-    const { flags, bodyBytes } = head
-    if (bodyBytes > BYPASS_MIN_BYTES && !(flags & COMMAND) && isPlain(frames, body))
-      return body + SENTINEL_BYTES
-    at = body + bodyBytes
-  }
-  return frames.length
-}
-
-function isPlain(bytes: Uint8Array, at: number): boolean {
-  return bytes[at] === 0 && bytes[at + 1] === 0 && bytes[at + 2] === 0 && bytes[at + 3] === 0
 }

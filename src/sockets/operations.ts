@@ -43,17 +43,12 @@ export class Operations implements SocketTypeEvents {
   )
 
   /** @param isConnected returns whether the socket has any peer. */
-  constructor(
-    typeName: SocketTypeName,
-    state: SocketState,
-    hold: Hold,
-    isConnected: () => boolean,
-  ) {
+  constructor(type: SocketTypeName, state: SocketState, hold: Hold, isConnected: () => boolean) {
     this.#state = state
     this.#hold = hold
     this.#isConnected = isConnected
-    this.type = new SOCKET_TYPES[typeName](this, state.typeOptions)
-    this.#isTwoWay = !ONE_WAY.has(typeName)
+    this.type = new SOCKET_TYPES[type](this, state.typeOptions)
+    this.#isTwoWay = !ONE_WAY.has(type)
   }
 
   /** Uses libzmq's endpoints as well, also for the calls that wait. */
@@ -136,15 +131,12 @@ export class Operations implements SocketTypeEvents {
     })
   }
 
-  // A call that waits for its turn keeps it: two loops that woke each other in ticks would leave the
-  // event loop none.
-
-  #readableAfterSend(): void {
-    if (!this.#receiving?.isBehind) this.readable()
-  }
-
-  #writableAfterReceive(): void {
-    if (!this.#sending?.isBehind) this.writable()
+  /** Lets the other pending call go on, unless it waits for its turn: the event loop needs one, too. */
+  #wake(other: "sending" | "receiving"): void {
+    afterPrograms(() => {
+      if (other === "sending" && !this.#sending?.isBehind) this.writable()
+      if (other === "receiving" && !this.#receiving?.isBehind) this.readable()
+    })
   }
 
   // -- Sending ---------------------------------------------------------------------
@@ -239,7 +231,7 @@ export class Operations implements SocketTypeEvents {
     this.#endWait(sending)
     this.mixed?.native.wantOut(false)
     this.#sendPending(sending)
-    if (this.#receiving !== undefined) afterPrograms(() => this.#readableAfterSend())
+    if (this.#receiving !== undefined) this.#wake("receiving")
     if (this.held.isDue) this.sendHeld()
   }
 
@@ -269,9 +261,8 @@ export class Operations implements SocketTypeEvents {
   /** Returns whether to hold a message until the event loop has polled. */
   mustPoll(message: Message, routing: Routing): boolean {
     if (!this.#mustPoll) return false
-    return (
-      this.mixed !== undefined || message.length === 0 || !this.type.isUpToDate(message, routing)
-    )
+    if (this.mixed || message.length === 0) return true
+    return !this.type.isUpToDate(message, routing)
   }
 
   /** Holds a message until the event loop has polled. Programs may send more meanwhile. */
@@ -284,8 +275,7 @@ export class Operations implements SocketTypeEvents {
   /** Sends the held messages, or makes the first that finds no room the pending one. */
   sendHeld(): void {
     if (this.#sending) return
-    if (this.held.length > 0 && this.#receiving !== undefined)
-      afterPrograms(() => this.#readableAfterSend())
+    if (this.held.length > 0 && this.#receiving !== undefined) this.#wake("receiving")
     this.held.sendAll()
   }
 
@@ -357,7 +347,7 @@ export class Operations implements SocketTypeEvents {
     const message = this.tryReceive()
     if (typeof message === "string") receiving.reject(this.refused(message, this.receive))
     else receiving.resolve(message)
-    if (this.#sending !== undefined) afterPrograms(() => this.#writableAfterReceive())
+    if (this.#sending !== undefined) this.#wake("sending")
   }
 
   // -- Waiting, in either direction --------------------------------------------------

@@ -1,7 +1,9 @@
 import { Chunk } from "../codec/chunk.js"
 import { ProtocolError } from "../codec/errors.js"
-import { CipherError, type CipherReason, type FramesSink, Opener, Sealer } from "../curve/cipher.js"
+import { CipherError, type CipherReason } from "../curve/cipher.js"
 import { curveOf, wipe } from "../curve/curve.js"
+import { type FramesSink, Opener } from "../curve/opener.js"
+import { Sealer } from "../curve/sealer.js"
 import { COMMAND_MAX_BYTES } from "../zmtp/commands.js"
 import type { CurveSettings, Secured } from "../zmtp/mechanism.js"
 

@@ -19,7 +19,8 @@ const TURNS = "src/transport/read-turns.ts"
 const OPERATIONS = "src/sockets/operations.ts"
 const LAST_POLL = "src/transport/last-poll.ts"
 const LINE = "src/transport/read-order.ts"
-const CIPHER = "src/curve/cipher.ts"
+const SEALER = "src/curve/sealer.ts"
+const OPENER = "src/curve/opener.ts"
 const CONNECTION_CIPHER = "src/transport/connection-cipher.ts"
 
 export const mutations: readonly Mutation[] = [
@@ -340,8 +341,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: INBOUND,
-        from: "this.#messages.length <= max / 2 || this.#memory <= this.#readAheadBytes / 2",
-        to: "this.#messages.length > 0 && this.#messages.length <= max / 2",
+        from: "    if (this.isEmpty) return true\n    if (this.#parts",
+        to: "    if (this.isEmpty) return false\n    if (this.#parts",
       },
     ],
   },
@@ -790,12 +791,12 @@ export const mutations: readonly Mutation[] = [
     name: "a nonce is used twice",
     patches: [
       {
-        file: CIPHER,
-        from: "  constructor(curve: Curve, direction: Direction) {\n    this.#cipher = new Cipher(curve, direction)\n  }",
-        to: "  constructor(curve: Curve, direction: Direction) {\n    const key = direction.key.slice()\n    ;(this as any).again = () => new Cipher(curve, { ...direction, key })\n    this.#cipher = new Cipher(curve, direction)\n  }",
+        file: SEALER,
+        from: "  constructor(curve: Curve, direction: SealedDirection) {\n    this.#cipher = new Cipher(curve, direction)\n  }",
+        to: "  constructor(curve: Curve, direction: SealedDirection) {\n    const key = direction.key.slice()\n    ;(this as any).again = () => new Cipher(curve, { ...direction, key })\n    this.#cipher = new Cipher(curve, direction)\n  }",
       },
       {
-        file: CIPHER,
+        file: SEALER,
         from: "  #append(pieces: readonly Uint8Array[]): void {\n",
         to: "  #append(pieces: readonly Uint8Array[]): void {\n    this.#cipher.close()\n    this.#cipher = (this as any).again()\n",
       },
@@ -805,12 +806,12 @@ export const mutations: readonly Mutation[] = [
     name: "a counter does not have to grow",
     patches: [
       {
-        file: CIPHER,
+        file: OPENER,
         from: "    const most = Math.min(",
-        to: "    const key = direction.key.slice()\n    const counter = new Uint8Array(COUNTER_BYTES)\n    ;(this as any).again = () => new Cipher(curve, { ...direction, key, counter })\n    const most = Math.min(",
+        to: "    const key = direction.key.slice()\n    const counter = new Uint8Array(8)\n    ;(this as any).again = () => new Cipher(curve, { ...direction, key, counter })\n    const most = Math.min(",
       },
       {
-        file: CIPHER,
+        file: OPENER,
         from: "  #openFrames(bytes: Uint8Array, sink: FramesSink): number {\n",
         to: "  #openFrames(bytes: Uint8Array, sink: FramesSink): number {\n    this.#cipher.close()\n    this.#cipher = (this as any).again()\n",
       },
@@ -868,12 +869,12 @@ export const mutations: readonly Mutation[] = [
     name: "a large message is decoded before it was authenticated",
     patches: [
       {
-        file: CIPHER,
+        file: OPENER,
         from: "    if (status < 0) {\n      room.fill(0)\n      throw new CipherError(status)\n    }\n",
         to: "",
       },
       {
-        file: CIPHER,
+        file: OPENER,
         from: "    sink(room.subarray(first, frame.length))\n",
         to: "    sink(room.subarray(first, frame.length))\n    if (status < 0) throw new CipherError(status)\n",
       },
@@ -883,7 +884,7 @@ export const mutations: readonly Mutation[] = [
     name: "a message that was changed is left out, and the connection goes on",
     patches: [
       {
-        file: CIPHER,
+        file: OPENER,
         from: "    if (status < 0)\n      throw new CipherError(status, status !== NOT_MESSAGE || this.#isCommand(bytes, read))\n    return read\n",
         to: "    return status < 0 ? length : read\n",
       },

@@ -1,7 +1,8 @@
 /** A peer with CURVE that can also send what a good one would not. */
 import type { Socket } from "node:net"
 import { expect } from "vitest"
-import { Opener, Sealer } from "../../src/curve/cipher.js"
+import { Opener } from "../../src/curve/opener.js"
+import { Sealer } from "../../src/curve/sealer.js"
 import type { HandshakeSettings } from "../../src/zmtp/mechanism.js"
 import { Session } from "../../src/zmtp/session.js"
 import { curve } from "./curve.js"

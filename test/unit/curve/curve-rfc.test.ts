@@ -1,9 +1,9 @@
 /** The vectors of RFC.md, section 3.10. */
 import { readFileSync } from "node:fs"
 import { expect, test } from "vitest"
-
-import { Opener, Sealer } from "../../../src/curve/cipher.js"
 import { secretBytes } from "../../../src/curve/curve.js"
+import { Opener } from "../../../src/curve/opener.js"
+import { Sealer } from "../../../src/curve/sealer.js"
 import { curve } from "../../support/curve.js"
 import { concat } from "../../support/wire.js"
 import { COMMAND, frame } from "../../support/zmtp.js"

@@ -2,7 +2,9 @@
 import { createPrivateKey, createPublicKey, diffieHellman, generateKeyPairSync } from "node:crypto"
 import * as fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { CipherError, type Direction, Opener, Sealer } from "../../../src/curve/cipher.js"
+import { CipherError, type SealedDirection } from "../../../src/curve/cipher.js"
+import { Opener } from "../../../src/curve/opener.js"
+import { Sealer } from "../../../src/curve/sealer.js"
 import { curve, someBytes } from "../../support/curve.js"
 import { flipped } from "../../support/flipped.js"
 import { lowOrderPoints, printed, vector } from "../../support/libsodium.js"
@@ -136,7 +138,7 @@ test("same() compares arrays to their end", () => {
 
 // -- Messages ----------------------------------------------------------------------
 
-const direction = (counter = 0n): Direction => {
+const direction = (counter = 0n): SealedDirection => {
   const bytes = new Uint8Array(8)
   new DataView(bytes.buffer).setBigUint64(0, counter)
   return { key: someBytes(32), ofServer: true, counter: bytes }

@@ -1,7 +1,8 @@
 /** CURVE's handshake (RFC 26) between two sessions, and what an attacker can send in it. */
 import { describe, expect, test, vi } from "vitest"
 
-import { Opener, Sealer } from "../../../src/curve/cipher.js"
+import { Opener } from "../../../src/curve/opener.js"
+import { Sealer } from "../../../src/curve/sealer.js"
 import type { AuthStatus, HandshakeSettings } from "../../../src/zmtp/mechanism.js"
 import { Session } from "../../../src/zmtp/session.js"
 import { curve, curveSettings, pair, someBytes } from "../../support/curve.js"
