@@ -1,5 +1,5 @@
 /** Runs scenarios with many sockets in the simulator, checks all rules, and shrinks failing scenarios. */
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { availableParallelism } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
@@ -24,12 +24,13 @@ determines everything in its scenario. The last line has the totals.
   --from SEED      the first seed; by default one from the clock. The gate plays 20,000 runs from 0
   --seed SEED      run one scenario, print its log, and shrink it if it fails
   --scenario FILE  the same for a stored scenario
-  --mutations      inject known faults, one at a time, and print after how many runs each is found
+  --mutations      inject known faults, one at a time, and print which stored scenario, or which run, finds each
   --only NAME      only mutations whose name contains NAME
   --store FOLDER   store failing scenarios there, shrunk, one file for each seed or mutation`
 
 /** Distance between the first seeds of two invocations, whose seeds are consecutive. */
 const SEED_STEP = 1e6
+const SCENARIOS = fileURLToPath(new URL("../test/simulation/scenarios", import.meta.url))
 /** Maximum number of failures of each rule that are shrunk and printed. */
 const SHOWN_MAX = 3
 /** Maximum number of runs to find a mutation. */
@@ -249,6 +250,19 @@ function shrunk(simulator, code, sound, seed, rule) {
   return simulator.shrink(simulator.makeScenario(seed), rule, faulty, soundly)
 }
 
+/** Returns the stored scenarios that fail with a mutation, and only then. @param {Simulator} simulator @param {Code} code @param {Code} sound @returns {string[]} */
+function storedThatFail(simulator, code, sound) {
+  simulator.catchRejections()
+  Error.stackTraceLimit = 0
+  const [faulty, soundly] = [code, sound].map((one) => new simulator.Compiled(one))
+  return readdirSync(SCENARIOS).filter((name) => {
+    const scenario = () => simulator.parse(readFileSync(join(SCENARIOS, name), "utf8"))
+    return (
+      simulator.play(scenario(), faulty).failure && !simulator.play(scenario(), soundly).failure
+    )
+  })
+}
+
 /** @param {Simulator} simulator @param {string} file @param {string | undefined} only @param {string | undefined} store */
 async function playMutations(simulator, file, only, store) {
   const counts = { passed: 0, failed: 0, skipped: 0 }
@@ -257,6 +271,12 @@ async function playMutations(simulator, file, only, store) {
   for (const { name, patches } of simulator.mutations) {
     if (only !== undefined && !name.includes(only)) continue
     const code = await bundleEngine([...patches])
+    const stored = await outOfPromises(() => storedThatFail(simulator, code, sound))
+    if (stored.length > 0) {
+      counts.passed++
+      console.log(`found ${name}: ${stored.join(", ")}`)
+      continue
+    }
     const until = Date.now() + FOUND_SECONDS * 1000
     const result = await playOnAll({ file, code, seeds, until, sound })
     const first = Math.min(...result.failed.map(({ seed }) => seed))
