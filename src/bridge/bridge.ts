@@ -53,9 +53,7 @@ const TCP: TcpOptions = {
 export interface BridgeSpec {
   /** The endpoint to listen at. */
   from: string
-  /**
-   * The endpoint to dial for each connection. One of the two is lz4+tcp://, the other tcp:// or ipc://.
-   */
+  /** The endpoint to dial for each connection. One is lz4+tcp://, the other tcp:// or ipc://. */
   to: string
   settings: Settings
   /** Limits of a message in either direction. The bytes are those that the plain side sends. */
@@ -77,7 +75,6 @@ export interface Joined {
   /** Addresses of the peer that connected, and of the one that was dialled. */
   from: string
   to: string
-  /** Returns the traffic so far. */
   counts(): ConnectionCounts
 }
 
@@ -110,7 +107,8 @@ export class Bridge {
   readonly #handlers: BridgeHandlers
   readonly #server: Server
   readonly #dial: () => Channel
-  readonly #listen: () => Promise<string>
+  /** Starts to listen. Resolves to the endpoint with the real port; rejects with an error with a code. */
+  readonly start: () => Promise<string>
   /** The connections that are open, without those that are being closed. */
   readonly #open = new Set<Incoming>()
   readonly #halfOpen = new HalfOpen<Incoming>((oldest) => this.#makeRoom(oldest))
@@ -127,17 +125,9 @@ export class Bridge {
     this.#handlers = handlers
     checkSchemes(spec)
     this.#server = createServer(serverOptions(TCP), (accepted) => this.#accept(accepted))
-    this.#listen = listenerFor(this.#server, spec.from)
+    this.start = listenerFor(this.#server, spec.from)
     this.#dial = dialerFor(spec.to)
     checkAddresses(spec)
-  }
-
-  /**
-   * Starts to listen. Resolves to the endpoint with the real port. Rejects with an error that has a
-   * code.
-   */
-  start(): Promise<string> {
-    return this.#listen()
   }
 
   /**

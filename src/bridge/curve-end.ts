@@ -117,9 +117,7 @@ export class CurveEnd {
     return this.#cipher?.violation?.error
   }
 
-  /**
-   * Greets a client as the other side is expected to, so that it shows its keys before that is dialled.
-   */
+  /** Greets a client as the other side is expected to: it shows its keys before that is dialled. */
   greet(): void {
     this.#greeted = this.#expected.greeting
     this.#sendGreeting(this.#greeted, 0)
@@ -243,7 +241,6 @@ function framesIn(cipher: ConnectionCipher, chunk: Uint8Array): Uint8Array {
   return Buffer.concat(pieces)
 }
 
-/** Reads the greeting of one side. */
 class GreetingReader {
   readonly #mechanism: MechanismName
   readonly bytes: Uint8Array = new Uint8Array(GREETING_BYTES)
@@ -259,9 +256,7 @@ class GreetingReader {
     return this.length === GREETING_BYTES
   }
 
-  /**
-   * Returns the bytes of a chunk that belong to the greeting. @throws ProtocolError if it is refused.
-   */
+  /** Returns the bytes of a chunk that belong to the greeting. @throws ProtocolError */
   read(chunk: Uint8Array): Uint8Array {
     const taken = chunk.subarray(0, GREETING_BYTES - this.length)
     this.bytes.set(taken, this.length)
@@ -328,9 +323,7 @@ class RelayedServer extends CurveServer {
     this.authenticated(undefined)
   }
 
-  /**
-   * Looks the client up in the list. Its metadata goes on, but the other side's may not be there yet.
-   */
+  /** Looks the client up in the list. The other side's metadata may not be there yet. */
   protected override authenticate({ values }: Credentials): void {
     const { clientKeys, clientKeysOption } = this.#keys
     const key = formatKey(values[0] as Uint8Array)

@@ -18,11 +18,6 @@ import { Pump, type PumpHandlers } from "./pump.js"
 /** Milliseconds for a peer's greeting, and for the handshake of two joined sides: libzmq's default. */
 export const HANDSHAKE_MS = 30_000
 
-/** The end of a link. */
-interface Ending {
-  error: Error | undefined
-}
-
 /** One of the two connections of a link. */
 export type LinkEnd = "lz4" | "plain"
 
@@ -66,21 +61,20 @@ export class Link implements ChannelHandlers, PumpHandlers {
   readonly #handlers: LinkHandlers
   readonly #fromLz4: Pump
   readonly #fromPlain: Pump
-  #end: Ending | undefined
-  /**
-   * Whether the link is ended from here: a server that closes its connection then has refused nobody.
-   */
+  /** How the link ends, once it does. */
+  #end: { error: Error | undefined } | undefined
+  /** Whether the link is ended from here: a server that then closes its connection refuses nobody. */
   #isEnding = false
   #farewell: NodeJS.Timeout | undefined
   /** Bytes of the greetings not yet received. */
   #lz4GreetingLeft = GREETING_BYTES
   #plainGreetingLeft = GREETING_BYTES
+  /** Whether the link ended to make room for a newer one. */
+  isCrowdedOut = false
   /** The time limit of the handshake, until that is over. */
-  #isCrowdedOut = false
   #limit: Deadline | undefined
   #open = 2
 
-  /** Joins two channels. */
   constructor(
     { lz4, plain, lz4Curve, plainCurve }: LinkChannels,
     instance: Instance,
@@ -115,7 +109,6 @@ export class Link implements ChannelHandlers, PumpHandlers {
     this.#pass(socket, sent, true)
   }
 
-  /** The traffic so far. */
   get counts(): ConnectionCounts {
     if (this.#open > 0) this.#count()
     return this.#counts
@@ -132,15 +125,13 @@ export class Link implements ChannelHandlers, PumpHandlers {
 
   ended({ socket }: Channel): void {
     this.#checkRefused(socket)
-    if (socket === this.#plain) {
-      this.#fromPlain.finish()
-      this.#end ??= { error: undefined }
-      this.#fromLz4.stop()
-      this.#plain.end()
-    } else {
-      this.#fromLz4.finish()
-      this.#end ??= { error: undefined }
-    }
+    const isPlain = socket === this.#plain
+    const pump = isPlain ? this.#fromPlain : this.#fromLz4
+    pump.finish()
+    this.#end ??= { error: undefined }
+    if (!isPlain) return
+    this.#fromLz4.stop()
+    this.#plain.end()
   }
 
   finished({ socket }: Channel): void {
@@ -204,11 +195,8 @@ export class Link implements ChannelHandlers, PumpHandlers {
       if (this.#limit) this.#lz4GreetingLeft -= bytes.length
       this.#fromLz4.push(bytes, isOpened)
     }
-    if (this.#limit && this.#fromPlain.isBegun && this.#fromLz4.isBegun) this.#begin()
-  }
-
-  #begin(): void {
-    this.#limit?.clear()
+    if (!this.#limit || !this.#fromPlain.isBegun || !this.#fromLz4.isBegun) return
+    this.#limit.clear()
     this.#limit = undefined
     this.#handlers.begun()
   }
@@ -246,14 +234,9 @@ export class Link implements ChannelHandlers, PumpHandlers {
     this.#handlers.failed(error, end)
   }
 
-  /** Whether the link ended to make room for a newer one. */
-  get isCrowdedOut(): boolean {
-    return this.#isCrowdedOut
-  }
-
   /** Ends a link whose handshake is not over, at once. */
   crowdedOut(): void {
-    this.#isCrowdedOut = true
+    this.isCrowdedOut = true
     const what = "a newer connection took its place before its handshake was over"
     this.#end ??= { error: zmqError("ETIMEDOUT", undefined, what) }
     this.destroy()

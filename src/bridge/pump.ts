@@ -83,11 +83,7 @@ export class Pump implements TranscoderSink {
     return this.#handshake.isOver
   }
 
-  /**
-   * Handles a chunk that was read.
-   *
-   * @param isOpened whether it has no encryption any more.
-   */
+  /** Handles a chunk that was read; `isOpened` says that it was decrypted already. */
   push(received: Uint8Array, isOpened = false): void {
     if (this.#refused) return
     this.#run(() => {

@@ -106,25 +106,25 @@ function titleOf({ from, socketType, address, connections }: SampledGroup): stri
   return `${way}, ${counted(connections, "connection")}`
 }
 
-function optionsText({ level, arenas, dictionary, minCompressSize }: Measured): string {
+function optionsText(
+  { level, arenas, dictionary, minCompressSize }: Measured,
+  dictionaryText = `dictionary of ${dictionary?.length} bytes`,
+): string {
   const words = [`level: ${level}`]
   if (arenas) words.push("arenas: true")
-  if (dictionary) words.push(`dictionary of ${dictionary.length} bytes`)
+  if (dictionary) words.push(dictionaryText)
   if (minCompressSize !== undefined) words.push(`minCompressSize: ${minCompressSize}`)
   return words.join(", ")
 }
 
 /** Says what to write, and where. */
 function adviceText(group: SampledGroup, best: Measured, source: AdviceSource): string[] {
-  const { level, arenas, dictionary, minCompressSize, savedBytes } = best
+  const { arenas, dictionary, savedBytes } = best
   const recordedBytes = group.recordedBytes + group.dictionaryBytes
   const share = ((100 * savedBytes) / recordedBytes).toFixed(0)
-  const options = [`level: ${level}`]
-  if (arenas) options.push("arenas: true")
-  if (dictionary) options.push('dictionary: readFileSync("FILE.dict")')
-  if (minCompressSize !== undefined) options.push(`minCompressSize: ${minCompressSize}`)
+  const options = optionsText(best, 'dictionary: readFileSync("FILE.dict")')
   const lines = [
-    `→ saves about ${share} % of the ${counted(recordedBytes, "byte")} that were recorded: ${group.from === "client" ? "connect" : "bind"}("lz4+tcp://…", { ${options.join(", ")} })`,
+    `→ saves about ${share} % of the ${counted(recordedBytes, "byte")} that were recorded: ${group.from === "client" ? "connect" : "bind"}("lz4+tcp://…", { ${options} })`,
   ]
   if (dictionary)
     lines.push(

@@ -67,11 +67,8 @@ export async function readCurve(side: Side, values: CurveValues): Promise<Bridge
   if (serverKey === undefined) {
     const keys = { module, isServer, ...pair, serverKey: new Uint8Array(0) }
     if (clientKeys === undefined) return keys
-    return {
-      ...keys,
-      clientKeys: readClientKeys(ofClients, clientKeys),
-      clientKeysOption: ofClients,
-    }
+    const accepted = readClientKeys(ofClients, clientKeys)
+    return { ...keys, clientKeys: accepted, clientKeysOption: ofClients }
   }
   const theirs = readServerKey(asClient, serverKey)
   if (!curve.sharedKey(theirs, pair.secretKey))

@@ -94,10 +94,13 @@ function keepPlaces(server: Server, maxConnections: number): void {
       silent.end(socket)
       idle.end(socket)
     })
-    afterRead(() => {
+    const afterRead = () => {
       if (open.has(socket) && !asking.has(socket)) silent.begin(socket)
       while (open.size > maxConnections && (silent.closeOldest() || idle.closeOldest()));
-    })
+    }
+    // Once its first bytes were read, by the poll between the two: many may be accepted at once whose
+    // requests have arrived as well.
+    setImmediate(() => setImmediate(afterRead))
   })
   server.on("request", ({ socket }, response) => {
     asking.add(socket)
@@ -107,13 +110,4 @@ function keepPlaces(server: Server, maxConnections: number): void {
       if (open.has(socket)) idle.begin(socket)
     })
   })
-}
-
-/**
- * Calls back once the first bytes of a new connection were read: many may be accepted at once whose
- * requests have arrived as well.
- */
-function afterRead(callback: () => void): void {
-  // The next poll, which reads from the connection, is between the two.
-  setImmediate(() => setImmediate(callback))
 }

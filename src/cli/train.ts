@@ -2,6 +2,7 @@ import type { CaptureFilter } from "../capture/filter/capture-filter.js"
 import { counted } from "../capture/reports/report.js"
 import { Codec } from "../codec/codec.js"
 import { MIN_COMPRESS_BYTES_WITH_DICTIONARY } from "../codec/options.js"
+import type { Traffic } from "../codec/traffic.js"
 import { trainDictionary } from "../codec/trainer.js"
 import { DICTIONARY_MAX_BYTES } from "../codec/wire.js"
 import { FILTER, filterOf } from "./capture-options.js"
@@ -107,10 +108,7 @@ function noSamplesReason({ lines, filter }: SampleOptions, captured: boolean): s
   return lines ? "there is no line" : "all files are empty"
 }
 
-interface Sizes {
-  plainBytes: number
-  wireBytes: number
-}
+type Sizes = Pick<Traffic, "plainBytes" | "wireBytes">
 
 const percent = ({ plainBytes, wireBytes }: Sizes) =>
   `${((100 * wireBytes) / plainBytes).toFixed(1)} %`

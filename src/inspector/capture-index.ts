@@ -89,7 +89,11 @@ export class CaptureIndex {
     const { connection } = event
     if (connection && connection.id <= KEPT_CONNECTIONS_MAX) {
       if (event.type === "connection") this.connections.add(connection)
-      else if (event.type === "message") this.#count(event.message)
+      else if (event.type === "message") {
+        if (!isShipment(event.message)) this.messages++
+        this.totalPlainBytes += event.message.plainBytes
+        this.totalWireBytes += event.message.wireBytes
+      }
     }
     const row = this.#rowEvents.take(event)
     if (row?.type === "message") this.#addMessage(row.connection, row.message)
@@ -238,10 +242,7 @@ export class CaptureIndex {
       : { index: packed & 0xff, messages: ((packed >>> 8) & 0xff) + 1 }
   }
 
-  /**
-   * Returns the ranges of a row's bytes in the file, as in CaptureMessage.ranges; for an error, its
-   * position.
-   */
+  /** Returns the ranges of a row's bytes, as in CaptureMessage.ranges; for an error, its position. */
   ranges(index: number): number[] {
     const start = index === 0 ? 0 : this.#rangesEnd.get(index - 1)
     const ranges: number[] = []
@@ -287,13 +288,6 @@ export class CaptureIndex {
       given,
     )
     this.#addSizes(forms, partCount(message), message.plainBytes, message.wireBytes, message.arena)
-  }
-
-  #count(message: CaptureMessage): void {
-    const { plainBytes, wireBytes } = message
-    if (!isShipment(message)) this.messages++
-    this.totalPlainBytes += plainBytes
-    this.totalWireBytes += wireBytes
   }
 
   /** Adds a row for an event other than a message, with a description of it. */

@@ -68,25 +68,22 @@ export class DetailPane {
   #drawParts(): void {
     const shown = ++this.#shown
     const { row, error, parts, command } = this.#details!
-    const top: HTMLElement[] = []
-    if (error) top.push(problem(error.message, error.code))
-    if (command?.detail) top.push(html("p", { class: "meaning" }, command.detail))
     const sections = parts.map((part, i) => this.#section(part, i, shown))
-    const rest: HTMLElement[] = []
+    const nodes = sections.map(({ section }) => section)
+    if (command?.detail) nodes.unshift(html("p", { class: "meaning" }, command.detail))
+    if (error) nodes.unshift(problem(error.message, error.code))
     if (row.parts > parts.length && parts.length > 0)
-      rest.push(html("p", { class: "note" }, `The other ${othersText(row, parts)}, are not shown.`))
-    this.#content.replaceChildren(...top, ...sections.map(({ section }) => section), ...rest)
+      nodes.push(
+        html("p", { class: "note" }, `The other ${othersText(row, parts)}, are not shown.`),
+      )
+    this.#content.replaceChildren(...nodes)
     this.#content.setAttribute("aria-busy", "true")
     void Promise.all(sections.map(({ filled }) => filled)).then(() => {
       if (shown === this.#shown) this.#content.setAttribute("aria-busy", "false")
     })
   }
 
-  #section(
-    part: PartDetails,
-    index: number,
-    shown: number,
-  ): { section: HTMLElement; filled: Promise<void> } {
+  #section(part: PartDetails, index: number, shown: number) {
     const body = html("div", { class: "body" })
     const section = html(
       "section",
@@ -110,7 +107,7 @@ export class DetailPane {
   }
 
   async #fill(body: HTMLElement, part: PartDetails, index: number): Promise<void> {
-    const look = this.#lookOf(part)
+    const look = this.#look !== "auto" ? this.#look : part.reads === "bytes" ? "hex" : part.reads
     if (look === "json" && part.plainBytes !== undefined) await this.#fillJson(body, index)
     else if (look === "text" && part.plainBytes !== undefined)
       await this.#fillText(body, index, part.plainBytes)
@@ -124,13 +121,8 @@ export class DetailPane {
     }
   }
 
-  #lookOf({ reads }: PartDetails): Look {
-    if (this.#look !== "auto") return this.#look
-    return reads === "bytes" ? "hex" : reads
-  }
-
   async #fillJson(body: HTMLElement, index: number, characters = WINDOW): Promise<void> {
-    let json: { text: string; more: boolean }
+    let json: ReturnType<Calls["json"]>
     try {
       json = await this.#source.json(index, characters)
     } catch (error) {

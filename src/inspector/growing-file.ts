@@ -10,8 +10,9 @@ export class GrowingFile implements CaptureFile {
   /** The bytes after the blocks. */
   #tail = new Uint8Array(BLOCK_BYTES)
   #tailBytes = 0
-  #ended = false
-  #ending: string | undefined
+  ended = false
+  /** Why following it ended before the recording did; undefined if it did not. */
+  ending: string | undefined
   #waiting: (() => void)[] = []
 
   constructor(name: string) {
@@ -20,15 +21,6 @@ export class GrowingFile implements CaptureFile {
 
   get size(): number {
     return this.#blocks.length * BLOCK_BYTES + this.#tailBytes
-  }
-
-  get ended(): boolean {
-    return this.#ended
-  }
-
-  /** Why following it ended before the recording did; undefined if it did not. */
-  get ending(): string | undefined {
-    return this.#ending
   }
 
   async open(): Promise<void> {}
@@ -47,9 +39,9 @@ export class GrowingFile implements CaptureFile {
   }
 
   end(ending?: string): void {
-    if (this.#ended) return
-    this.#ended = true
-    this.#ending = ending
+    if (this.ended) return
+    this.ended = true
+    this.ending = ending
     this.#notify()
   }
 
@@ -74,7 +66,7 @@ export class GrowingFile implements CaptureFile {
   /** Resolves with the next bytes, or at the end. */
   change(): Promise<void> {
     return new Promise((resolve) => {
-      if (this.#ended) resolve()
+      if (this.ended) resolve()
       else this.#waiting.push(resolve)
     })
   }

@@ -17,10 +17,10 @@ import { byId, setText, setTitle } from "./dom.js"
 import { bytes, count, duration, plural, ratio } from "./format.js"
 import { Overview } from "./overview.js"
 import { listenForPastes } from "./paste.js"
-import type { Bytes, Followed, Saved, State } from "./protocol.js"
+import type { Followed, Saved, State } from "./protocol.js"
 import { listenForReports } from "./reports.js"
 import sample from "./sample.pcap"
-import { Splitter } from "./splitter.js"
+import { listenForResizing } from "./splitter.js"
 import { Table } from "./table.js"
 
 /** While an arrow key is held, only the row where it stops is read from the file. */
@@ -62,7 +62,7 @@ const table = new Table(byId("table"), byId("names"), byId("spacer"), byId("rows
 const details = new DetailPane(byId("title"), byId("facts"), byId("parts"), {
   bytes: (...args) => client.call("bytes", ...args),
   json: (...args) => client.call("json", ...args),
-  download,
+  download: async (part, which, name) => save(await client.call("download", part, which), name),
 })
 
 /** Opens a capture; several files are read as one. */
@@ -288,10 +288,6 @@ function closeDetails(): void {
   byId("splitter").hidden = true
 }
 
-async function download(part: number, which: Bytes, name: string): Promise<void> {
-  save(await client.call("download", part, which), name)
-}
-
 function save(content: Blob, name: string): void {
   const url = URL.createObjectURL(content)
   const link = document.createElement("a")
@@ -307,7 +303,7 @@ byId("close").addEventListener("click", () => {
   closeDetails()
   table.focus()
 })
-new Splitter(byId("splitter"), byId("details"))
+listenForResizing(byId("splitter"), byId("details"))
 
 // Captures and dictionaries
 

@@ -10,6 +10,7 @@ const STEP_ROWS = 4096
 const RUN_ROWS = 1024
 
 type Order = (a: number, b: number) => number
+type NumberOf = (index: CaptureIndex, row: number) => number
 
 /**
  * Returns the rows that a view has at the beginning, sorted. Rows that are equal keep their order.
@@ -22,12 +23,12 @@ export function* sorted(
 ): Stepped<Uint32Array> {
   const rows = new Uint32Array(view.length)
   const keys = new Float64Array(index.rows)
-  const key = column === "form" ? yield* ranks(index, view, rows.length) : numberOf
+  const key = column === "form" ? yield* ranks(index, view, rows.length) : NUMBERS[column]
   for (let place = 0; place < rows.length; place++) {
     if (place % STEP_ROWS === 0) yield
     const row = view.at(place)
     rows[place] = row
-    keys[row] = key(index, row, column)
+    keys[row] = key(index, row)
   }
   // A ratio may be infinite, and the difference of two infinities is not a number.
   const byKey: Order = (a, b) => (keys[a] === keys[b] ? 0 : keys[a]! - keys[b]!)
@@ -37,7 +38,7 @@ export function* sorted(
 }
 
 /** Returns a function for the rank of a row's form among all forms, of which there are few. */
-function* ranks(index: CaptureIndex, view: View, length: number): Stepped<typeof numberOf> {
+function* ranks(index: CaptureIndex, view: View, length: number): Stepped<NumberOf> {
   const forms = new Set<string>()
   for (let place = 0; place < length; place++) {
     if (place % STEP_ROWS === 0) yield
@@ -75,28 +76,16 @@ function* mergeSorted(rows: Uint32Array, order: Order): Stepped<Uint32Array> {
   return from
 }
 
-/** Returns the number by which a row is sorted; without a value, the lowest one. */
-function numberOf(index: CaptureIndex, row: number, column: Sorting["column"]): number {
-  switch (column) {
-    case "time":
-      return index.time(row) || 0
-    case "packet":
-      return index.packet(row) ?? 0
-    case "connection":
-      return index.connectionId(row)
-    case "from":
-      return { client: 1, server: 2 }[index.from(row)!] ?? 0
-    case "parts":
-      return index.parts(row) ?? 0
-    case "plain":
-      return index.kind(row) === "message" ? index.plainBytes(row) : -1
-    case "wire":
-      return index.hasWire(row) ? index.wireBytes(row) : -1
-    case "ratio":
-      return index.kind(row) === "message" ? index.plainBytes(row) / index.wireBytes(row) || 0 : -1
-    case "content":
-      return index.contentStart(row)
-    default:
-      return row
-  }
+/** The numbers by which rows are sorted; without a value, the lowest one. Of forms, the rank counts. */
+const NUMBERS: Readonly<Record<Exclude<Sorting["column"], "form">, NumberOf>> = {
+  time: (index, row) => index.time(row) || 0,
+  packet: (index, row) => index.packet(row) ?? 0,
+  connection: (index, row) => index.connectionId(row),
+  from: (index, row) => ({ client: 1, server: 2 })[index.from(row)!] ?? 0,
+  parts: (index, row) => index.parts(row) ?? 0,
+  plain: (index, row) => (index.kind(row) === "message" ? index.plainBytes(row) : -1),
+  wire: (index, row) => (index.hasWire(row) ? index.wireBytes(row) : -1),
+  ratio: (index, row) =>
+    index.kind(row) === "message" ? index.plainBytes(row) / index.wireBytes(row) || 0 : -1,
+  content: (index, row) => index.contentStart(row),
 }
