@@ -127,10 +127,10 @@ export class Incoming implements ChannelHandlers {
   }
 
   #timedOut(): void {
-    const what =
-      this.#start.length < GREETING_BYTES
-        ? "no whole greeting came in"
-        : "the handshake of CURVE was not over after"
+    const isGreeted = this.#start.length >= GREETING_BYTES
+    const what = isGreeted
+      ? "the handshake of CURVE was not over after"
+      : "no whole greeting came in"
     const message = `${what} ${HANDSHAKE_MS / 1000} seconds`
     this.#refuse(zmqError("ETIMEDOUT", undefined, message))
   }

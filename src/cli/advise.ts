@@ -196,7 +196,6 @@ function jsonLine({ group, best, results, ...measured }: MeasuredGroup): string 
   })
 }
 
-/** The last line, about what was not measured. */
 const jsonEnd = (
   { othersMessages, tooLargeMessages, encryptedMessages }: AdviceSamples,
   stoppedMessages: number,

@@ -163,11 +163,6 @@ function partWords(part: CapturePart, at: number): string[] {
 function textOf(bytes: Uint8Array): string {
   const start = bytes.subarray(0, 4 * CONTENT_COLUMNS)
   const text = start.length === bytes.length ? utf8(bytes) : undefined
-  return cutTo(
-    text ??
-      Buffer.from(start)
-        .toString("hex")
-        .replace(/..(?=.)/g, "$& "),
-    CONTENT_COLUMNS,
-  )
+  const hex = () => Buffer.from(start).toString("hex")
+  return cutTo(text ?? hex().replace(/..(?=.)/g, "$& "), CONTENT_COLUMNS)
 }

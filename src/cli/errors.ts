@@ -27,9 +27,7 @@ export function fileError(file: string, error: unknown, missing = "no such file"
 export const temporaryFileError = (error: unknown): InputError =>
   fileError((error as NodeJS.ErrnoException).path ?? tmpdir(), error)
 
-/**
- * Calls `read`. Its error becomes what `errorOf` returns: by default, an InputError with the same text.
- */
+/** Calls `read`, and throws what `errorOf` makes of its error: by default, an InputError with its text. */
 export function orInputError<T>(
   read: () => T,
   errorOf = (error: unknown): Error => new InputError((error as Error).message),

@@ -47,13 +47,8 @@ export function tableHeader({ columns, utc }: Pick<TableLayout, "columns" | "utc
   const { time, packet, connection, from, form, parts, plain, wire, ratio, content } = COLUMNS
   const name = (column: { name: string }) => column.name.toUpperCase()
   const zone = utc ? `${name(time)} (UTC)` : name(time)
-  const left = lead(
-    zone,
-    packetCell(name(packet), { columns }),
-    name(connection),
-    from.name || " ",
-    name(form),
-  )
+  const cell = packetCell(name(packet), { columns })
+  const left = lead(zone, cell, name(connection), from.name || " ", name(form))
   return `${left} ${sizes(name(parts), name(plain), name(wire), name(ratio))} ${name(content)}`
 }
 
@@ -79,16 +74,11 @@ function messageRow(event: MessageEvent, layout: TableLayout): string {
   const error = various.find((part) => part.error)?.error
   const measured = !dictionary && !error
   const kinds = formsOf(message)
-  const start = `${leadOf(
-    event,
-    arena ? `${kinds} ${arena.index + 1}/${arena.messages}` : kinds,
-    layout,
-  )} ${sizes(
-    String(partCount(message)),
-    measured ? String(plainBytes) : "",
-    String(wireBytes),
-    measured && wireBytes > 0 ? ratioText(plainBytes, wireBytes) : "",
-  )} `
+  const kind = arena ? `${kinds} ${arena.index + 1}/${arena.messages}` : kinds
+  const plain = measured ? String(plainBytes) : ""
+  const ratio = measured && wireBytes > 0 ? ratioText(plainBytes, wireBytes) : ""
+  const cells = sizes(String(partCount(message)), plain, String(wireBytes), ratio)
+  const start = `${leadOf(event, kind, layout)} ${cells} `
   if (error) {
     const mark = various.some(({ dictionary }) => dictionary === "missing") ? MISSING : ""
     return styled("red", start + mark + errorText(error), layout)
@@ -135,6 +125,6 @@ function styled(
   style: "red" | "cyan" | "magenta" | "yellow",
   line: string,
   { colour }: TableLayout,
-): string {
+) {
   return colour ? styleText(style, line, { validateStream: false }) : line
 }

@@ -67,8 +67,7 @@ export class ChartFigure {
     const chart = this.#chart
     if (!chart || this.#width === 0) return
     this.#unpoint()
-    const steps = stepsOf(chart)
-    if (steps === 0) {
+    if (stepsOf(chart) === 0) {
       this.#plot.replaceChildren(html("p", { class: "nothing" }, "No messages"))
       return
     }
@@ -80,32 +79,22 @@ export class ChartFigure {
       "aria-hidden": true,
       viewBox: `0 0 ${this.#width} ${this.#height}`,
     })
-    for (const value of scale.marks)
+    for (const value of scale.marks) {
+      const y = scale.y(value)
       drawing.append(
-        line(
-          value === 0 ? "axis" : "grid",
-          [left, scale.y(value)],
-          [this.#width - right, scale.y(value)],
-        ),
-        svg("text", { x: left - 6, y: scale.y(value) + 3.5, class: "mark" }, chart.value(value)),
+        line(value === 0 ? "axis" : "grid", [left, y], [this.#width - right, y]),
+        svg("text", { x: left - 6, y: y + 3.5, class: "mark" }, chart.value(value)),
       )
-    for (const { at, text } of chart.ticks)
+    }
+    for (const { at, text } of chart.ticks) {
+      const x = scale.x(at)
+      const y = this.#height - bottom
+      const place = x > this.#width - 30 ? "tick last" : at === 0 ? "tick first" : "tick"
       drawing.append(
-        line(
-          "axis",
-          [scale.x(at), this.#height - bottom],
-          [scale.x(at), this.#height - bottom + 3],
-        ),
-        svg(
-          "text",
-          {
-            x: scale.x(at),
-            y: this.#height - 4,
-            class: scale.x(at) > this.#width - 30 ? "tick last" : at === 0 ? "tick first" : "tick",
-          },
-          text,
-        ),
+        line("axis", [x, y], [x, y + 3]),
+        svg("text", { x, y: this.#height - 4, class: place }, text),
       )
+    }
     for (const [i, series] of chart.series.entries())
       drawing.append(
         chart.kind === "bars"
@@ -140,10 +129,9 @@ export class ChartFigure {
   #point(x: number): void {
     const chart = this.#chart
     if (!chart) return
-    const steps = stepsOf(chart)
     const { stepWidth } = this.#scale(chart)
     const step = Math.floor((x - MARGIN.left) / stepWidth)
-    if (step < 0 || step >= steps) {
+    if (step < 0 || step >= stepsOf(chart)) {
       this.#unpoint()
       return
     }
@@ -166,13 +154,8 @@ export class ChartFigure {
 
   /** Fills a table with the values, for screen readers. */
   #fillTable({ series, stepsName, step, value }: Chart): void {
-    const head = html(
-      "tr",
-      {},
-      ...[stepsName, ...series.map(({ name }) => name)].map((name) =>
-        html("th", { scope: "col" }, name),
-      ),
-    )
+    const names = [stepsName, ...series.map(({ name }) => name)]
+    const head = html("tr", {}, ...names.map((name) => html("th", { scope: "col" }, name)))
     const rows = Array.from({ length: stepsOf({ series }) }, (_, i) =>
       html(
         "tr",

@@ -5,25 +5,19 @@ import { bytes, count, plural, ratio } from "./format.js"
 import type { ShownConnection, ShownSide } from "./protocol.js"
 import { inOneLine } from "./readable.js"
 
-interface Options {
-  /** Called with the id of the chosen connection, or undefined for all. */
-  onChoose(id: number | undefined): void
-}
-
 export class ConnectionList {
   readonly #list: HTMLElement
-  readonly #options: Options
   #shown = ""
   #chosen: number | undefined
 
-  constructor(list: HTMLElement, options: Options) {
+  /** @param onChoose called with the id of the chosen connection, or undefined for all. */
+  constructor(list: HTMLElement, onChoose: (id: number | undefined) => void) {
     this.#list = list
-    this.#options = options
     list.addEventListener("click", (event) => {
       const item = (event.target as Element).closest<HTMLElement>("[data-id]")
       if (!item) return
       const id = Number(item.dataset.id)
-      this.#options.onChoose(id === this.#chosen ? undefined : id)
+      onChoose(id === this.#chosen ? undefined : id)
     })
     list.addEventListener("focusin", ({ target }) => this.#reach(target as HTMLElement))
     list.addEventListener("keydown", (event) => this.#onKey(event))
@@ -60,14 +54,9 @@ export class ConnectionList {
     const focused = (document.activeElement as HTMLElement | null)?.dataset.id
     const items = connections.map((connection) => item(connection, connection.id === chosen))
     this.#list.replaceChildren(...items.map((item) => html("li", {}, item)))
-    if (total > connections.length)
-      this.#list.append(
-        html(
-          "li",
-          { class: "note" },
-          `${count(total - connections.length)} more are not listed; filter for them with connection=NUMBER.`,
-        ),
-      )
+    const more = total - connections.length
+    const note = `${count(more)} more are not listed; filter for them with connection=NUMBER.`
+    if (more > 0) this.#list.append(html("li", { class: "note" }, note))
     const reached = focused ?? String(chosen)
     this.#reach(items.find(({ dataset }) => dataset.id === reached) ?? items[0])
     if (focused) items.find(({ dataset }) => dataset.id === focused)?.focus()
@@ -79,10 +68,12 @@ function item(connection: ShownConnection, chosen: boolean): HTMLButtonElement {
   const plainBytes = client.plainBytes + server.plainBytes
   const wireBytes = client.wireBytes + server.wireBytes
   const types = [client.socketType, server.socketType].map((type) => inOneLine(type ?? "?"))
-  const share = html("i", { class: "share" }, html("i"))
-  if (plainBytes > 0)
-    (share.firstChild as HTMLElement).style.width =
-      `${Math.min(100, (100 * wireBytes) / plainBytes)}%`
+  const sums =
+    client.encrypted && server.encrypted
+      ? `${plural(client.encrypted.messages + server.encrypted.messages, "encrypted message")} · ${bytes(client.encrypted.bytes + server.encrypted.bytes)}`
+      : `${plural(client.messages + server.messages, "message")} · ${bytes(plainBytes)} in ${bytes(wireBytes)}`
+  const bar = html("i")
+  if (plainBytes > 0) bar.style.width = `${Math.min(100, (100 * wireBytes) / plainBytes)}%`
   return html(
     "button",
     {
@@ -114,16 +105,10 @@ function item(connection: ShownConnection, chosen: boolean): HTMLButtonElement {
     html(
       "span",
       { class: "sums" },
-      html(
-        "span",
-        {},
-        client.encrypted && server.encrypted
-          ? `${plural(client.encrypted.messages + server.encrypted.messages, "encrypted message")} · ${bytes(client.encrypted.bytes + server.encrypted.bytes)}`
-          : `${plural(client.messages + server.messages, "message")} · ${bytes(plainBytes)} in ${bytes(wireBytes)}`,
-      ),
+      html("span", {}, sums),
       html("b", {}, ratio(plainBytes, wireBytes)),
     ),
-    share,
+    html("i", { class: "share" }, bar),
   )
 }
 

@@ -152,15 +152,9 @@ export class DetailPane {
     kind?: PartDetails["kind"],
   ): Promise<void> {
     const fields = (which === "wire" && kind && envelopes[kind]) || []
+    const names = fields.map(({ name }, i) => html("b", { class: `field-${i}` }, name))
     const column = html("div", { class: "column" }, html("h4", {}, this.#headOf(which, length)))
-    if (fields.length)
-      column.append(
-        html(
-          "p",
-          { class: "fields" },
-          ...fields.map(({ name }, i) => html("b", { class: `field-${i}` }, name)),
-        ),
-      )
+    if (names.length > 0) column.append(html("p", { class: "fields" }, ...names))
     body.append(column)
     await this.#byWindow(column, index, which, length, (window, from) => {
       const lengths = from === 0 ? fields.map(({ bytes }) => bytes) : []
@@ -195,12 +189,8 @@ export class DetailPane {
   ): Promise<void> {
     const to = Math.min(length, from + WINDOW)
     add(await this.#source.bytes(index, which, from, to), from)
-    if (to < length)
-      body.append(
-        more(`Show more of ${bytes(length)}`, () =>
-          this.#byWindow(body, index, which, length, add, to),
-        ),
-      )
+    const addMore = () => this.#byWindow(body, index, which, length, add, to)
+    if (to < length) body.append(more(`Show more of ${bytes(length)}`, addMore))
   }
 
   #download(part: PartDetails, index: number, which: Bytes): HTMLElement | undefined {
@@ -272,12 +262,8 @@ function sizesOf({ kind, plainBytes, wireBytes }: PartDetails): string {
 }
 
 function problem(message: string, code?: string): HTMLElement {
-  return html(
-    "p",
-    { class: "problem", role: "alert" },
-    code && html("code", {}, code),
-    inOneLine(message),
-  )
+  const shown = { class: "problem", role: "alert" }
+  return html("p", shown, code && html("code", {}, code), inOneLine(message))
 }
 
 function more(text: string, show: () => Promise<void>): HTMLElement {

@@ -15,10 +15,7 @@ const BINARY = ["B", "KiB", "MiB", "GiB", "TiB"]
 export function bytes(number: number): string {
   let unit = 0
   let value = number
-  while (value >= 1023.5 && unit < BINARY.length - 1) {
-    value /= 1024
-    unit++
-  }
+  for (; value >= 1023.5 && unit < BINARY.length - 1; unit++) value /= 1024
   return `${digits(value)} ${BINARY[unit]}`
 }
 

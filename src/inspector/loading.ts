@@ -71,9 +71,7 @@ export class Loading {
     else if (this.#phase === "reading") this.#endReading("cancelled")
   }
 
-  /**
-   * Ends all work but what is being saved or reported. Resolves once the files are not read any more.
-   */
+  /** Ends all work but what is being saved or reported. Resolves once no file is read any more. */
   async close(): Promise<void> {
     this.#closed = true
     this.#wake()

@@ -47,9 +47,9 @@ let state: State | undefined
 /** Whether the detail pane is open, or will be. */
 let detailsOpen = false
 
-const connections = new ConnectionList(byId("connections"), {
-  onChoose: (id) => setFilter(id === undefined ? "" : `connection=${id}`),
-})
+const connections = new ConnectionList(byId("connections"), (id) =>
+  setFilter(id === undefined ? "" : `connection=${id}`),
+)
 
 const table = new Table(byId("table"), byId("names"), byId("spacer"), byId("rows"), {
   fetch: (view, from, count) => client.call("rows", view, from, count),
@@ -345,12 +345,8 @@ byId("no-dictionary").addEventListener("click", () => setDictionary(undefined))
 
 async function readDictionary(file: File): Promise<void> {
   const fits = file.size >= 1 && file.size <= DICTIONARY_MAX_BYTES
-  setText(
-    byId("dictionary-mistake"),
-    fits
-      ? ""
-      : `${file.name} has ${plural(file.size, "byte")}; a dictionary has 1 to ${count(DICTIONARY_MAX_BYTES)}.`,
-  )
+  const mistake = `${file.name} has ${plural(file.size, "byte")}; a dictionary has 1 to ${count(DICTIONARY_MAX_BYTES)}.`
+  setText(byId("dictionary-mistake"), fits ? "" : mistake)
   if (fits) setDictionary({ name: file.name, bytes: new Uint8Array(await file.arrayBuffer()) })
 }
 

@@ -78,11 +78,8 @@ export class Table {
     const { name, title } = column === "number" ? NUMBER : COLUMNS[column]
     const button = html("button", { type: "button", title, "aria-label": name || title }, name)
     button.addEventListener("click", () => this.#sort(column))
-    return html(
-      "span",
-      { role: "columnheader", class: classOf(column), "data-column": column },
-      button,
-    )
+    const shown = { role: "columnheader", class: classOf(column), "data-column": column }
+    return html("span", shown, button)
   }
 
   /** Sorts by a column: first ascending, then descending, then not at all. */
@@ -97,9 +94,8 @@ export class Table {
   showSorting(sorting: Sorting | undefined): void {
     this.#sorting = sorting
     for (const header of this.#names.querySelectorAll<HTMLElement>("[data-column]")) {
-      const isSorted = header.dataset.column === sorting?.column
-      if (isSorted) header.ariaSort = sorting?.descending ? "descending" : "ascending"
-      else header.ariaSort = null
+      const order = sorting?.descending ? "descending" : "ascending"
+      header.ariaSort = header.dataset.column === sorting?.column ? order : null
     }
   }
 
@@ -308,9 +304,8 @@ function fillLine(line: HTMLElement, place: number, row: Row | undefined, select
   line.setAttribute("aria-selected", String(selected))
   const texts = row ? cells(row) : []
   for (const [i, cell] of [...line.children].entries()) {
-    if (i < CELLS.length - 1) {
-      setText(cell, texts[i] ?? "")
-    } else {
+    if (i < CELLS.length - 1) setText(cell, texts[i] ?? "")
+    else {
       cell.replaceChildren()
       for (const child of previewOf(row)) append(cell, child)
     }
