@@ -107,7 +107,7 @@ export class Bridge {
   readonly #handlers: BridgeHandlers
   readonly #server: Server
   readonly #dial: () => Channel
-  /** Starts to listen. Resolves to the endpoint with the real port; rejects with an error with a code. */
+  /** Starts to listen. Resolves to the endpoint with the real port; rejects with a coded error. */
   readonly start: () => Promise<string>
   /** The connections that are open, without those that are being closed. */
   readonly #open = new Set<Incoming>()

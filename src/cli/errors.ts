@@ -27,7 +27,7 @@ export function fileError(file: string, error: unknown, missing = "no such file"
 export const temporaryFileError = (error: unknown): InputError =>
   fileError((error as NodeJS.ErrnoException).path ?? tmpdir(), error)
 
-/** Calls `read`, and throws what `errorOf` makes of its error: by default, an InputError with its text. */
+/** Calls `read`. `errorOf` converts its error: by default, to an InputError with the same text. */
 export function orInputError<T>(
   read: () => T,
   errorOf = (error: unknown): Error => new InputError((error as Error).message),

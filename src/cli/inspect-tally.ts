@@ -47,8 +47,7 @@ export class Tally {
   }
 
   /**
-   * @param maxConnections connections to keep. Others are only counted, so that memory does not
-   * grow with the capture.
+   * @param maxConnections connections to keep. Others are only counted, so that memory is bounded.
    * @param onlyMatching whether only connections with matching rows are kept.
    */
   constructor(maxConnections: number, onlyMatching = false) {

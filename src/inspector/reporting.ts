@@ -14,10 +14,7 @@ export class Reporting {
   readonly #exchanges = new Exchanges()
   readonly #isFiltered: boolean
 
-  /**
-   * @param matches whether a row matches the filter.
-   * @param isFiltered whether there is a filter.
-   */
+  /** @param matches whether a row matches the filter. @param isFiltered whether there is one. */
   constructor(matches: (row: number) => boolean, isFiltered: boolean) {
     this.#matches = matches
     this.#isFiltered = isFiltered
