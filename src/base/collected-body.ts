@@ -1,9 +1,6 @@
 import { copyShared } from "./copy-shared.js"
 
-/**
- * The factor by which the room grows, unless the caller counts unused room as memory in use: then
- * it needs a smaller one.
- */
+/** The factor by which the room grows, for callers that do not count unused room as in use. */
 const GROWTH = 16
 /** The room for the beginning of a body, as a multiple of the growth. */
 const FIRST_ROOM_BYTES = 256
@@ -81,10 +78,7 @@ export class CollectedBody<Bytes extends Uint8Array = Uint8Array> {
     return at + take
   }
 
-  /**
-   * Makes room for a body of which `filled` bytes have come: bounded by these, whatever the head
-   * declares.
-   */
+  /** Makes room in proportion to the `filled` bytes that have come, whatever the head declares. */
   #grow(filled: number): void {
     const first = FIRST_ROOM_BYTES * this.#growth
     const room = filled < first ? first : this.#growth * filled

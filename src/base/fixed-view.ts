@@ -33,10 +33,7 @@ export function placeOf(array: ArrayBufferView): {
   }
 }
 
-/**
- * Returns a plain view of the same memory, whose length neither changes nor differs from what it
- * says. A detached array is empty.
- */
+/** Returns a plain view of the same memory, of a fixed length. A detached array is empty. */
 export function fixedView(array: ArrayBufferView): Uint8Array {
   const { buffer, byteOffset, byteLength } = placeOf(array)
   return byteLength === 0 ? new Uint8Array(0) : new Uint8Array(buffer, byteOffset, byteLength)

@@ -32,10 +32,7 @@ export const FRAMES_MAX = 1024
  */
 export const LANDING_MIN_BYTES: number = 16 * 1024
 export const LANDING_BODY_BYTES: number = 96 * 1024
-/**
- * Bodies of messages from this size on are collected on their way to another thread, in bytes: they need
- * not be copied again.
- */
+/** Bodies from this size on, in bytes, reach another thread without being copied again. */
 export const EXTRACTED_MIN_BYTES: number = 64 * 1024
 
 /**
@@ -48,10 +45,7 @@ export const SOCKET_PARTS_MAX: number = 1 << 20
 
 // -- Sending -----------------------------------------------------------------------
 
-/**
- * Plain parts of a message from this size on are sent from the caller's memory, in bytes. Smaller ones
- * are faster copied together.
- */
+/** Plain parts from this size on, in bytes, are sent from the caller's memory; smaller ones copied. */
 export const REFERRED_MIN_BYTES: number = 64 * 1024
 /** Bytes of such parts that are copied at a time while the network is full. */
 export const COPIED_BYTES: number = 64 * 1024

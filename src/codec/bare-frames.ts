@@ -6,10 +6,7 @@ import { countFrames, FrameHead, frameHeadLength, MORE, writeFrameHead } from ".
 
 const NO_PARTS: readonly Uint8Array[] = []
 
-/**
- * Returns a chunk with `frames`, then `message`, as bare frames. The large parts of `message` stay
- * where they are.
- */
+/** Returns `frames`, then `message`, as bare frames. Large parts of `message` are not copied. */
 export function framesChunk(
   builder: ChunkBuilder,
   frames: Uint8Array,

@@ -1,19 +1,12 @@
-import { readAll, type Source } from "./source.js"
+import { Source } from "./source.js"
 
-/**
- * Minimum size of an array behind the first, so that bytes which arrive a few at a time do not take
- * an object each.
- */
+/** Minimum size of an array behind the first: bytes may arrive a few at a time. */
 const ARRAY_MIN_BYTES = 8192
-/**
- * A new array has room for at least 1 / `ARRAY_SHARE` of the bytes in the queue. So there are few
- * arrays, however many pieces a peer sends, and the room that is not filled yet is a small part of the
- * whole.
- */
+/** A new array has room for 1 / `ARRAY_SHARE` of the queue: few arrays, and little unused room. */
 const ARRAY_SHARE = 8
 
 /** Bytes received but not yet consumed: a queue of copies. */
-export class ByteQueue implements Source {
+export class ByteQueue extends Source {
   /** All arrays are full, except for the last one. */
   readonly #arrays: Uint8Array[] = []
   /** Bytes of the first array that were consumed. */
@@ -64,17 +57,13 @@ export class ByteQueue implements Source {
   }
 
   /** Copies the next bytes and consumes them. Each array is dropped as soon as it is consumed. */
-  read(target: Uint8Array): void {
+  override read(target: Uint8Array): void {
     for (let at = 0; at < target.length; ) {
       const length = Math.min(target.length - at, this.#end(0) - this.#offset)
       this.peek(target.subarray(at, at + length))
       this.skip(length)
       at += length
     }
-  }
-
-  rest(): Uint8Array {
-    return readAll(this)
   }
 
   /** Returns the offset of the end of an array's bytes. */

@@ -142,10 +142,7 @@ export class Chunk implements Content {
     return this.#copy
   }
 
-  /**
-   * Returns one chunk in place of this one and `next`, if they are adjacent in memory; undefined if
-   * they cannot be joined.
-   */
+  /** Joins this chunk and `next`, if they are adjacent in memory and alike; otherwise undefined. */
   joined(next: Chunk): Chunk | undefined {
     if (this.references.length > 0 || next.references.length > 0) return undefined
     const from = this.#slab

@@ -3,10 +3,7 @@ import { hex, quoted } from "./errors.js"
 /** Maximum bytes of a greeting that are inspected. */
 export const DESCRIBED_BYTES = 32
 
-/**
- * Names the protocol that opens a connection if it is not ZMTP 3 with a mechanism that is supported
- * (RFC.md section 3).
- */
+/** Names the protocol of a greeting that is not ZMTP 3 with a supported mechanism (RFC.md section 3). */
 export function describeGreeting(seen: Uint8Array, supported = "NULL and PLAIN"): string {
   const text = String.fromCharCode(...seen.subarray(0, DESCRIBED_BYTES))
   const line = /^[\x20-\x7e]*/.exec(text)?.[0] ?? ""

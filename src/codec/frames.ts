@@ -60,10 +60,7 @@ export class StreamHead extends FrameHead {
     return this.#received !== undefined
   }
 
-  /**
-   * Reads the head at `at`, or goes on with an incomplete one. Returns the position after the bytes
-   * that it took.
-   */
+  /** Reads the head at `at`, or goes on with an incomplete one. Returns the position after it. */
   readNext(chunk: Uint8Array, at: number): number {
     if (this.#received === undefined) {
       const body = this.read(chunk, at)
@@ -175,9 +172,7 @@ export function splitFrames(frames: Uint8Array): Uint8Array[][] {
   return messages
 }
 
-/**
- * Returns the number of messages that end in a sequence of whole frames, and the bytes of their parts.
- */
+/** Counts the messages that end in a sequence of whole frames, and the bytes of their parts. */
 export function countFrames(frames: Uint8Array): { messages: number; plainBytes: number } {
   let messages = 0
   let plainBytes = 0

@@ -1,15 +1,12 @@
 import { copy } from "./arrays.js"
-import { ModuleMemory, type Pointer } from "./module-memory.js"
+import { type MemoryExports, ModuleMemory, type Pointer } from "./module-memory.js"
 import type { Source } from "./source.js"
 
 /** The exports that wasm/zeromq_lz4.h describes. */
-export interface Exports {
-  memory: WebAssembly.Memory
-  _initialize(): void
+export interface Exports extends MemoryExports {
   zl_lz4_version(): number
   zl_block_max(): number
   zl_part_max(): number
-  zl_scratch(region: number, bytes: number): Pointer
   zl_dictionary_open(bytes: Pointer, length: number): Pointer
   zl_dictionary_close(dictionary: Pointer): void
   zl_dictionary_bytes(dictionary: Pointer): Pointer
@@ -36,14 +33,6 @@ export interface Exports {
     plain: number,
   ): number
   zl_block_bound(plain: number): number
-  zl_block_encode(
-    dictionary: Pointer,
-    source: Pointer,
-    plain: number,
-    target: Pointer,
-    room: number,
-    effort: number,
-  ): number
   zl_part_encode(
     dictionary: Pointer,
     source: Pointer,

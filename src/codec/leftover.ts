@@ -14,9 +14,7 @@ export class Leftover implements InputUser {
   readonly #instance: Instance
   /** Created on first use: most connections never need it. */
   #queue: ByteQueue | undefined
-  /**
-   * The bytes in INPUT from `#at` to `#end`, and the region from `#start` to `#limit` that they may use.
-   */
+  /** The bytes in INPUT are from `#at` to `#end`, in a region from `#start` to `#limit`. */
   #at = 0
   #end = 0
   #start = 0
@@ -38,10 +36,7 @@ export class Leftover implements InputUser {
     }
   }
 
-  /**
-   * Appends `bytes` and returns the address of all bytes, contiguous in INPUT. `keep` must be
-   * called afterwards.
-   */
+  /** Appends `bytes`. Returns the address of all bytes, contiguous in INPUT. Call `keep` afterwards. */
   gather(bytes: Uint8Array): Pointer {
     if (!this.#append(bytes)) this.#move(bytes)
     return this.#at as Pointer

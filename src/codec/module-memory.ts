@@ -9,7 +9,7 @@ export type Pointer = number & { readonly [address]: true }
 export const NULL = 0 as Pointer
 
 /** The exports that all modules of the package have. */
-interface MemoryExports {
+export interface MemoryExports {
   memory: WebAssembly.Memory
   _initialize(): void
   zl_scratch(region: number, bytes: number): Pointer

@@ -148,10 +148,7 @@ export interface Settings extends ReceiveSettings {
   arenas: boolean | "auto"
 }
 
-/**
- * Checks options. Throws TypeError or RangeError with the value that was given and the values that
- * are allowed.
- */
+/** Checks options. Throws TypeError or RangeError with the given and the allowed values. */
 export function checkCodecOptions(options: CodecOptions): Settings {
   const own = ownOptions(options, CODEC_NAMES)
   if ((own as Lz4Options).level === "adaptive") throw wrongValue('level "adaptive" is for sockets')
@@ -192,10 +189,7 @@ function splitTraining(given: Lz4Options["autoDictionary"]): {
   return { autoDictionary, isShared: boolean("shared", shared ?? false) }
 }
 
-/**
- * Checks the options of a socket's endpoint, which adapts its effort unless a level or an acceleration
- * is given.
- */
+/** Checks options of a socket's endpoint: adaptive unless a level or an acceleration is given. */
 export function checkEndpointOptions(
   options: Lz4Options,
   budgetBytes: number,

@@ -1,9 +1,6 @@
 import { ARENAS_REVISION, type Settings } from "./options.js"
 
-/**
- * The form of messages on the wire: the bare frames of tcp://, parts with sentinels, or parts with
- * sentinels and arenas.
- */
+/** Messages on the wire: tcp://'s bare frames, parts with sentinels, or those and arenas. */
 export type Packing = "frames" | "parts" | "arenas"
 
 /**

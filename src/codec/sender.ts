@@ -369,10 +369,7 @@ export class Sender {
     this.#transcoder.passLarge(body, this.#sink)
   }
 
-  /**
-   * Transcodes the gathered input, at whose end only the body of a large part may be missing. Returns
-   * the module's status.
-   */
+  /** Transcodes the gathered input, but for the body of a large part at its end. Returns the status. */
   #transcode(): number {
     const length = this.#gatheredBytes
     if (length === 0) return 0

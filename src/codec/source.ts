@@ -1,30 +1,34 @@
 import { allocate } from "./arrays.js"
 
 /** Bytes that are read once, from the front. The caller must not read beyond the end. */
-export interface Source {
+export abstract class Source {
   /** Number of bytes left. */
-  readonly length: number
+  abstract readonly length: number
   /** Copies the next bytes without consuming them. */
-  peek(target: Uint8Array): void
-  skip(bytes: number): void
-  /** Copies the next bytes and consumes them. */
-  read(target: Uint8Array): void
-  /** Consumes and returns all bytes left. */
-  rest(): Uint8Array
-}
+  abstract peek(target: Uint8Array): void
+  abstract skip(bytes: number): void
 
-export function readAll(source: Source): Uint8Array {
-  const all = allocate(source.length)
-  source.read(all)
-  return all
+  /** Copies the next bytes and consumes them. */
+  read(target: Uint8Array): void {
+    this.peek(target)
+    this.skip(target.length)
+  }
+
+  /** Consumes and returns all bytes left. */
+  rest(): Uint8Array {
+    const all = allocate(this.length)
+    this.read(all)
+    return all
+  }
 }
 
 /** An array as a source. */
-export class ArraySource implements Source {
+export class ArraySource extends Source {
   protected readonly bytes: Uint8Array
   protected at = 0
 
   constructor(bytes: Uint8Array) {
+    super()
     this.bytes = bytes
   }
 
@@ -39,15 +43,6 @@ export class ArraySource implements Source {
   skip(bytes: number): void {
     this.at += bytes
   }
-
-  read(target: Uint8Array): void {
-    this.peek(target)
-    this.skip(target.length)
-  }
-
-  rest(): Uint8Array {
-    return readAll(this)
-  }
 }
 
 /** An array as a source whose rest is a view of it, for callers that keep the array anyway. */
@@ -58,11 +53,12 @@ export class SharedSource extends ArraySource {
 }
 
 /** The first bytes of another source. */
-export class FrontSource implements Source {
+export class FrontSource extends Source {
   readonly #source: Source
   #length: number
 
   constructor(source: Source, length: number) {
+    super()
     this.#source = source
     this.#length = length
   }
@@ -80,12 +76,8 @@ export class FrontSource implements Source {
     this.#length -= bytes
   }
 
-  read(target: Uint8Array): void {
+  override read(target: Uint8Array): void {
     this.#source.read(target)
     this.#length -= target.length
-  }
-
-  rest(): Uint8Array {
-    return readAll(this)
   }
 }

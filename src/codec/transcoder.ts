@@ -37,9 +37,7 @@ interface Large {
   bodyBytes: number
   place: number
   index: number
-  /**
-   * The blocks of a received part, once its body is complete; the plaintext of all, and of those left.
-   */
+  /** The blocks of a received part once its body is complete; its plaintext, in all and left. */
   blocks: Iterator<Uint8Array> | undefined
   plainBytes: number
   plainLeft: number
@@ -47,10 +45,7 @@ interface Large {
 
 /** The consumer of a transcoder's output. */
 export interface TranscoderSink {
-  /**
-   * Takes a piece of output. Returns whether to go on now. A piece that is not `copied` is valid
-   * during the call only.
-   */
+  /** Takes a piece, valid during the call unless it is `copied`. Returns whether to go on now. */
   take(piece: Uint8Array, copied: boolean): boolean
 }
 
@@ -79,10 +74,7 @@ export class Transcoder {
   /** The large part whose body is being collected or, block by block, decoded. */
   #large: Large | undefined
 
-  /**
-   * Opens a transcoder from the wire to plain ZMTP. If `greeted` is set, the stream begins after
-   * the greeting.
-   */
+  /** Opens a transcoder from the wire to plain ZMTP. A `greeted` stream begins after the greeting. */
   static receiving(
     instance: Instance,
     settings: ReceiveSettings,
@@ -181,9 +173,7 @@ export class Transcoder {
     this.#instance.exports.zl_sending_effort(this.handle, effort)
   }
 
-  /**
-   * Bytes to come of a body that is passed on unchanged; 0 if kept bytes have to be transcoded before.
-   */
+  /** Bytes to come of a body passed on unchanged; 0 if kept bytes have to be transcoded before. */
   get bodyLeft(): number {
     return this.keepsBytes ? 0 : this.#instance.exports.zl_body_left(this.handle) >>> 0
   }

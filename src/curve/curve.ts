@@ -14,10 +14,7 @@ export interface KeyPair {
   secretKey: Uint8Array
 }
 
-/**
- * Returns memory for a secret. It is not on V8's heap, where the garbage collector would leave copies
- * behind.
- */
+/** Returns memory for a secret, not on V8's heap: the garbage collector would leave copies. */
 export function secretBytes(length: number): Uint8Array<ArrayBuffer> {
   return new Uint8Array(new ArrayBuffer(length))
 }
@@ -54,10 +51,7 @@ export class Curve {
     }) as Uint8Array
   }
 
-  /**
-   * Returns the key that two pairs share; undefined for a public key of low order, with which anybody
-   * could find that key.
-   */
+  /** Returns the key that two pairs share; undefined if the public key, of low order, reveals it. */
   sharedKey(publicKey: Uint8Array, secretKey: Uint8Array): Uint8Array | undefined {
     const keys = [checked(publicKey, KEY_BYTES), checked(secretKey, KEY_BYTES)]
     return this.#call(keys, KEY_BYTES, ([pub, secret], target) => {

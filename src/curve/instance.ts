@@ -1,11 +1,7 @@
-import type { Pointer } from "../codec/module-memory.js"
-import { ModuleMemory } from "../codec/module-memory.js"
+import { type MemoryExports, ModuleMemory, type Pointer } from "../codec/module-memory.js"
 
 /** The exports that wasm/curve/curve.h describes. */
-export interface CurveExports {
-  memory: WebAssembly.Memory
-  _initialize(): void
-  zl_scratch(region: number, bytes: number): Pointer
+interface CurveExports extends MemoryExports {
   zl_public_key(secret: Pointer, target: Pointer): void
   zl_shared_key(publicKey: Pointer, secret: Pointer, target: Pointer): number
   zl_box(key: Pointer, nonce: Pointer, plain: Pointer, length: number, target: Pointer): void

@@ -35,9 +35,7 @@ export function parseKey(name: string, given: unknown): Uint8Array {
   }
 }
 
-/**
- * Returns text as bytes, in memory of their own: Node's Buffers share theirs, where a secret would stay.
- */
+/** Returns text as bytes in memory of their own: a secret would stay in that of Node's Buffers. */
 function utf8(text: string): Uint8Array {
   const bytes = secretBytes(Buffer.byteLength(text))
   new TextEncoder().encodeInto(text, bytes)

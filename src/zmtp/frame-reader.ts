@@ -112,10 +112,7 @@ export class FrameReader {
     return end
   }
 
-  /**
-   * Returns how many of the `restBytes` from a small frame on are copied to a slab together; 0 if
-   * its body gets memory of its own.
-   */
+  /** Returns how many of `restBytes` share a slab with a small frame; 0 if its body gets its own. */
   #windowOf(frameBytes: number, restBytes: number): number {
     if (!canShareMemory || this.#head.bodyBytes === 0) return 0
     const wanted = Math.max(SLAB_FRAMES_MAX * frameBytes, SLAB_FRAMES_MIN_BYTES)
@@ -136,10 +133,7 @@ export class FrameReader {
     return sink.frame(flags & ~LONG, body) ? stop : -stop
   }
 
-  /**
-   * Reads the small frames among the `window` bytes at `at`. Returns the position after them,
-   * negated if the sink stopped there.
-   */
+  /** Reads the small frames in `window`. Returns the position after them, negated if the sink stops. */
   #slab(bytes: Uint8Array, at: number, window: number, sink: FrameSink): number {
     this.#slabBytes = Math.min(2 * this.#slabBytes, SLAB_MAX_BYTES)
     // The heads of long frames leave enough room.

@@ -18,10 +18,7 @@ export interface RelaySink extends FrameSink {
    * end. Commands go to `frame`. Returns whether to go on now.
    */
   frames(piece: Uint8Array, messages: number, frames: number): boolean
-  /**
-   * Takes ownership of the large body of a message's frame, whose memory it does not share. Returns
-   * whether to go on now.
-   */
+  /** Takes ownership of a frame's large body, which shares no memory. Returns whether to go on now. */
   body(flags: number, body: Buffer): boolean
 }
 
@@ -114,9 +111,7 @@ export class FrameRelay {
     return at
   }
 
-  /**
-   * Returns whether the frame at `at` is extracted. A large one is not if a chunk ends within its head.
-   */
+  /** Returns whether the frame at `at` is extracted. Not if a chunk ends within a large one's head. */
   #goesApart(bytes: Uint8Array, at: number): boolean {
     const flags = bytes[at] as number
     if (flags & COMMAND) return true

@@ -41,9 +41,7 @@ export function writeGreeting(mechanism: MechanismName, asServer = false): Uint8
   return greeting
 }
 
-/**
- * Returns a copy of some bytes of a greeting, which are those from `start` on, with another mechanism.
- */
+/** Returns a copy of `bytes`, a greeting's from position `start` on, with another mechanism. */
 export function withMechanism(
   bytes: Uint8Array,
   start: number,

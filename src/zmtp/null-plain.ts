@@ -15,10 +15,7 @@ const NOTHING = new Uint8Array(0)
 /** libzmq's PLAIN server sends this instead of ERROR and its length, because of a slip in a literal. */
 const LIBZMQ_ERROR = "^RROR"
 
-/**
- * The exchange of commands between the greeting and the first message, for NULL and PLAIN (RFC.md
- * section 3.2).
- */
+/** The handshakes of NULL and PLAIN (RFC.md section 3.2). */
 export class NullOrPlain extends Mechanism {
   #state: State = "start"
   /** NULL: the peer's routing id from its READY, which may arrive before the reply of ZAP. */

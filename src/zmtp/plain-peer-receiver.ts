@@ -50,10 +50,7 @@ export class PlainPeerReceiver implements HeadCheck {
     if (!(flags & MORE)) this.#messages++
   }
 
-  /**
-   * Passes on the kept bytes and then a chunk. Bytes that the sink has no room for are kept for
-   * `resume`.
-   */
+  /** Passes on kept bytes, then a chunk. Keeps those that the sink has no room for, for `resume`. */
   transcode(chunk: Uint8Array, sink: TranscoderSink): void {
     const waiting = this.#waiting
     if (waiting.length === 0) {

@@ -18,10 +18,7 @@ export type SocketTypeName =
   | "GATHER"
   | "SCATTER"
 
-/**
- * Returns whether a text of a peer may be the name of a socket type, also of one that this package does
- * not know.
- */
+/** Returns whether a peer's text may name a socket type, also one unknown to this package. */
 export const isTypeName = (text: string): boolean => /^[A-Z]{3,7}$/.test(text)
 
 /** The types that each type can connect to (RFC 23; RFC 41, 48 and 51 for the draft types). */

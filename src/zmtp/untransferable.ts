@@ -1,10 +1,7 @@
 /** Memory that messages share, which must not be transferred to another thread: that empties it. */
 import { markAsUntransferable } from "node:worker_threads"
 
-/**
- * Whether the runtime can refuse to transfer memory. Deno cannot, so there each part of a message
- * has an ArrayBuffer of its own.
- */
+/** Whether transfers can be refused. Not in Deno: there each part has an ArrayBuffer of its own. */
 export const canShareMemory: boolean = isMarked(new ArrayBuffer(0))
 
 /** Makes any attempt to transfer `memory` throw, as Node does for the pool of small Buffers. */
