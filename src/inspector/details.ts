@@ -20,7 +20,7 @@ const DICTIONARY = {
 
 export type Look = "auto" | "json" | "text" | "hex"
 
-interface Source {
+interface RowContents {
   bytes: (...args: Parameters<Calls["bytes"]>) => Promise<Uint8Array>
   json: (...args: Parameters<Calls["json"]>) => Promise<ReturnType<Calls["json"]>>
   download(part: number, which: Bytes, name: string): void
@@ -30,13 +30,13 @@ export class DetailPane {
   readonly #title: HTMLElement
   readonly #facts: HTMLElement
   readonly #content: HTMLElement
-  readonly #source: Source
+  readonly #source: RowContents
   #details: Details | undefined
   #look: Look = "auto"
   /** Counts the rows shown, to ignore late answers for another row. */
   #shown = 0
 
-  constructor(title: HTMLElement, facts: HTMLElement, content: HTMLElement, source: Source) {
+  constructor(title: HTMLElement, facts: HTMLElement, content: HTMLElement, source: RowContents) {
     this.#title = title
     this.#facts = facts
     this.#content = content

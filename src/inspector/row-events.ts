@@ -5,7 +5,7 @@ import type { CaptureError, CaptureEvent } from "../capture/events.js"
 import { hasRow } from "../capture/rows.js"
 
 /** Maximum number of rows: each takes some 100 to 200 bytes. */
-export const MAX_ROWS = 8_000_000
+const MAX_ROWS = 8_000_000
 
 export class RowEvents {
   readonly #maxRows: number

@@ -59,8 +59,8 @@ export type Lz4Events = {
   protocolError: [ProtocolErrorEvent]
 }
 
-/** An endpoint, as statistics see it. */
-export interface Source {
+/** An endpoint, as statistics and events see it. */
+export interface Observed {
   readonly address: string
   readonly socketType: string
   /** The pipes of connections whose handshake is over. */
@@ -78,7 +78,7 @@ const SHOWN_COLUMNS = 120
 /** What a connection that has ended can no longer tell. */
 interface OpenConnection {
   peer: ConnectEvent
-  source: Source
+  endpoint: Observed
   /** The level reported last. */
   level: Lz4Level | "none"
 }
@@ -127,19 +127,19 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
 
   /** The open connections. */
   get connections(): readonly Connection[] {
-    return Array.from(this.#open, ([connection, { peer, source }]) => {
+    return Array.from(this.#open, ([connection, { peer, endpoint }]) => {
       const { scheme, peerRevision: revision, effort } = connection
       const { sent, received } = connection.counts
-      const pipe = source.pipes.get(connection)
+      const pipe = endpoint.pipes.get(connection)
       return {
-        endpoint: source.address,
+        endpoint: endpoint.address,
         ...peer,
         scheme,
         revision,
         sent: { ...sent, level: levelOf(effort) },
         received,
-        protocolErrors: source.protocolErrors,
-        reconnects: source.reconnects,
+        protocolErrors: endpoint.protocolErrors,
+        reconnects: endpoint.reconnects,
         dropped: pipe?.out.dropped ?? 0,
         waiting: pipe?.out.waiting ?? { messages: 0, bytes: 0 },
       }
@@ -181,13 +181,13 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
   }
 
   /** @internal */
-  opened(connection: PeerConnection, source: Source, state: "accepted" | "connected"): void {
+  opened(connection: PeerConnection, endpoint: Observed, state: "accepted" | "connected"): void {
     const { remoteAddress = "unknown", remotePort = 0, effort } = connection // it may have ended already
     const peer = { remoteAddress, remotePort }
-    this.#open.set(connection, { peer, source, level: levelOf(effort) })
-    if (source.reconnects > 0) this.#reconnects++
+    this.#open.set(connection, { peer, endpoint, level: levelOf(effort) })
+    if (endpoint.reconnects > 0) this.#reconnects++
     this.#tell("connect", { ...peer })
-    this.#publish(CONNECTION, () => ({ ...this.#describe(source), ...peer, state }))
+    this.#publish(CONNECTION, () => ({ ...this.#describe(endpoint), ...peer, state }))
   }
 
   /** @internal Records the level after the handshake: nothing is compressed for a plain peer. */
@@ -197,24 +197,24 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
   }
 
   /** @internal */
-  failed(connection: PeerConnection, source: Source, error: ProtocolError): void {
+  failed(connection: PeerConnection, endpoint: Observed, error: ProtocolError): void {
     const peer = this.#peerOf(connection)
     this.#protocolErrors++
     this.#tell("protocolError", { ...peer, error })
-    this.#publish(PROTOCOL_ERROR, () => ({ ...this.#describe(source), ...peer, error }))
+    this.#publish(PROTOCOL_ERROR, () => ({ ...this.#describe(endpoint), ...peer, error }))
   }
 
   /** @internal Reports a silent peer if anybody listens. Returns whether anybody does. */
-  silent(connection: PeerConnection, source: Source): boolean {
+  silent(connection: PeerConnection, endpoint: Observed): boolean {
     const { isWanted } = SILENT_PEER
-    this.#publish(SILENT_PEER, () => ({ ...this.#describe(source), ...this.#peerOf(connection) }))
+    this.#publish(SILENT_PEER, () => ({ ...this.#describe(endpoint), ...this.#peerOf(connection) }))
     return isWanted
   }
 
   /** @internal */
   closed(
     connection: PeerConnection,
-    source: Source,
+    endpoint: Observed,
     counts: ConnectionCounts,
     error: Error | undefined,
   ): void {
@@ -223,7 +223,7 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
     addCounts(this.#ended, counts)
     this.#tell("disconnect", { ...peer, error })
     this.#publish<ConnectionMessage>(CONNECTION, () => ({
-      ...this.#describe(source),
+      ...this.#describe(endpoint),
       ...peer,
       state: "closed",
       error,
@@ -233,8 +233,8 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
   }
 
   /** @internal */
-  retried(source: Source, intervalMs: number, error: Error | undefined): void {
-    this.#publish(RECONNECT, () => ({ ...this.#describe(source), intervalMs, error }))
+  retried(endpoint: Observed, intervalMs: number, error: Error | undefined): void {
+    this.#publish(RECONNECT, () => ({ ...this.#describe(endpoint), intervalMs, error }))
   }
 
   /** @internal */
@@ -242,12 +242,12 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
     const live = this.#open.get(connection)
     const level = levelOf(connection.effort)
     if (!live || level === live.level) return
-    const { peer, source, level: previous } = live
+    const { peer, endpoint, level: previous } = live
     live.level = level
     // Deferred, because this is called while sending, and a subscriber may send too.
     if (LEVEL.isWanted)
       queueMicrotask(() =>
-        this.#publish(LEVEL, () => ({ ...this.#describe(source), ...peer, level, previous })),
+        this.#publish(LEVEL, () => ({ ...this.#describe(endpoint), ...peer, level, previous })),
       )
   }
 
@@ -274,7 +274,7 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
     if (topic.isWanted) this.#context.runInAsyncScope(() => topic.publish(message()))
   }
 
-  #describe({ socketType, address }: Source): DiagnosticsMessage {
+  #describe({ socketType, address }: Observed): DiagnosticsMessage {
     return { socketType, endpoint: address, lz4: this }
   }
 

@@ -13,7 +13,7 @@ import type {
 } from "../../transport/transport.js"
 import { systemError } from "../../transport/zmq-error.js"
 import type { Credentials, HandshakeReason } from "../../zmtp/mechanism.js"
-import type { Lz4, Source } from "../lz4.js"
+import type { Lz4, Observed } from "../lz4.js"
 import { type Authenticator, refusalOf } from "../zap.js"
 import { Linger } from "./linger.js"
 import { PlainPeers } from "./plain-peers.js"
@@ -68,7 +68,7 @@ const REFUSALS: Readonly<Record<number, string>> = {
 }
 
 /** An endpoint, which handles the events of its connections. */
-export abstract class Endpoint implements Source {
+export abstract class Endpoint implements Observed {
   abstract readonly address: string
   abstract readonly kind: "bind" | "connect"
   readonly host: EndpointHost

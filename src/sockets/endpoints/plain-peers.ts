@@ -2,13 +2,13 @@ import { ProtocolError } from "../../codec/errors.js"
 import { Deadline } from "../../transport/deadline.js"
 import { warn } from "../../transport/diagnosis.js"
 import type { ConnectionCounts, PeerConnection } from "../../transport/transport.js"
-import type { Lz4, Source } from "../lz4.js"
+import type { Lz4, Observed } from "../lz4.js"
 
 const SILENCE_MS = 2000
 
 /** Notices which peers of an endpoint probably speak tcp://, and tells the program. */
 export class PlainPeers {
-  readonly #endpoint: Source
+  readonly #endpoint: Observed
   /** The listeners of `lz4` may refer to the socket, so it is not kept. */
   readonly #host: { readonly lz4: Lz4 }
   #hasWarned = false
@@ -16,7 +16,7 @@ export class PlainPeers {
   readonly #silent = new Map<PeerConnection, Deadline>()
   #hasReportedSilence = false
 
-  constructor(endpoint: Source, host: { readonly lz4: Lz4 }) {
+  constructor(endpoint: Observed, host: { readonly lz4: Lz4 }) {
     this.#endpoint = endpoint
     this.#host = host
   }
