@@ -346,6 +346,8 @@ export class Operations implements SocketTypeEvents {
     this.mixed?.native.wantIn(false)
     const message = this.tryReceive()
     if (typeof message === "string") receiving.reject(this.refused(message, this.receive))
+    // Messages of earlier calls may still wait for their turn.
+    else if (this.budget.turn) void this.budget.turn.then(() => receiving.resolve(message))
     else receiving.resolve(message)
     if (this.#sending !== undefined) this.#wake("sending")
   }
