@@ -334,7 +334,7 @@ function finish(run: Run, checkers: readonly Checker[]): void {
         isForwarded === true,
     )
   // A slow processor takes longer for the same work.
-  const slowness = 1 + 2 * run.scenario.clockMs
+  const slowness = 1 + 4 * run.scenario.clockMs
   const quietMs = QUIET_MS * slowness
   const settle = (isDone = () => true) => {
     for (let round = 0; !world.failure; round++) {

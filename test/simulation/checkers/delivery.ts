@@ -344,18 +344,19 @@ export class Delivery implements Checker {
 
   /** Returns whether a socket sends all messages that it accepts, if no connection ends. */
   #delivers({ type, partner, options, endpoints, number, send }: SocketSpec): boolean {
-    const { sockets, hostile } = this.#run.scenario
+    const { sockets, hostile, actions } = this.#run.scenario
     // Some messages may go to hostile peers that look like good ones.
     if (hostile.some(({ to }) => to === number || this.#isProxied)) return false
     // A peer with another's routing id is not read, and neither is the second peer of a PAIR.
     const ids = sockets.map(({ options }) => options.routingId).filter((id) => id !== undefined)
     if (new Set(ids).size < ids.length || sockets.some(hasAssignedId)) return false
     if (mayEnd(this.#run.scenario, number)) return false
-    const mark = Number(options.sendHighWaterMark ?? LARGE_MARK)
+    const changes = actions.filter(({ kind, socket }) => kind === "marks" && socket === number)
+    const marks = [options.sendHighWaterMark ?? LARGE_MARK, ...changes.map(({ value }) => value)]
+    const areLarge = marks.every((mark) => mark === 0 || Number(mark) >= LARGE_MARK)
     // A ROUTER may send messages of its own to peers that it has no name for yet.
-    if (type === "Router")
-      return options.mandatory === true || (!send && (mark === 0 || mark >= LARGE_MARK))
-    if (type === "Reply") return mark === 0 || mark >= LARGE_MARK
+    if (type === "Router") return options.mandatory === true || (!send && areLarge)
+    if (type === "Reply") return areLarge
     // A pipe without a peer keeps its messages.
     const isHeard = ({ kind, to }: { kind: string; to?: number }) =>
       kind === "bind" || sockets.some((socket) => socket.number === to)
