@@ -24,8 +24,8 @@ const commands = new Map(all.map((command) => [command.name, command]))
 
 const usage = `usage: zeromq-lz4 COMMAND …
 
-${all.map(({ name, summary }) => `  ${name.padEnd(10)} ${summary}`).join("\n")}
-  help       show this text, or with the name of a command how to use it
+${all.map(({ name, summary }) => `  ${name.padEnd(11)} ${summary}`).join("\n")}
+  help        show this text, or with the name of a command how to use it
 
 zeromq-lz4 --version prints the version.
 Exit codes: 0 success, 1 bad input, 2 wrong usage.`
