@@ -386,6 +386,7 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
     this.#writer.closed()
     this.#reader.readRest()
     this.#heartbeat?.stop() // readRest() may have started it, with a PING
+    this.encoding?.close()
     this.#session.close()
     const error = this.#error ?? this.#socket.errored ?? undefined
     const ending = { error, stage: this.#stage, final: this.#final, counts: this.counts }

@@ -261,7 +261,6 @@ export class SocketWriter implements Departing {
     this.#isClosed = true
     this.#isOver = true
     this.#release()
-    this.encoding?.close()
   }
 
   // -- The exit of the process -----------------------------------------------------
