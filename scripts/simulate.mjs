@@ -26,7 +26,8 @@ determines everything in its scenario. The last line has the totals.
   --scenario FILE  the same for a stored scenario
   --mutations      inject known faults, one at a time, and print which stored scenario, or which run, finds each
   --only NAME      only mutations whose name contains NAME
-  --store FOLDER   store failing scenarios there, shrunk, one file for each seed or mutation`
+  --store FOLDER   store failing scenarios there, shrunk, one file for each seed, or for each mutation that
+                   no stored scenario finds`
 
 /** Distance between the first seeds of two invocations, whose seeds are consecutive. */
 const SEED_STEP = 1e6
@@ -244,7 +245,6 @@ function keep(simulator, folder, name, scenario) {
 
 /** Shrinks a scenario that fails with a mutation, and only then. @param {Simulator} simulator @param {Code} code @param {Code} sound @param {number} seed @param {string} rule */
 function shrunk(simulator, code, sound, seed, rule) {
-  simulator.catchRejections()
   Error.stackTraceLimit = 0
   const [faulty, soundly] = [code, sound].map((one) => new simulator.Compiled(one))
   return simulator.shrink(simulator.makeScenario(seed), rule, faulty, soundly)
@@ -252,7 +252,6 @@ function shrunk(simulator, code, sound, seed, rule) {
 
 /** Returns the stored scenarios that fail with a mutation, and only then. @param {Simulator} simulator @param {Code} code @param {Code} sound @returns {string[]} */
 function storedThatFail(simulator, code, sound) {
-  simulator.catchRejections()
   Error.stackTraceLimit = 0
   const [faulty, soundly] = [code, sound].map((one) => new simulator.Compiled(one))
   return readdirSync(SCENARIOS).filter((name) => {
@@ -268,6 +267,7 @@ async function playMutations(simulator, file, only, store) {
   const counts = { passed: 0, failed: 0, skipped: 0 }
   const seeds = { from: 0, to: FOUND_WITHIN }
   const sound = await bundleEngine()
+  simulator.catchRejections()
   for (const { name, patches } of simulator.mutations) {
     if (only !== undefined && !name.includes(only)) continue
     const code = await bundleEngine([...patches])
