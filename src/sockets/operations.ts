@@ -131,12 +131,17 @@ export class Operations implements SocketTypeEvents {
     })
   }
 
-  /** Lets the other pending call go on, unless it waits for its turn: the event loop needs one, too. */
+  /**
+   * Lets the other pending call go on once the program has, as far as it can at once: as in zeromq.js,
+   * that call is pending until then. If it waits for its turn, it keeps it: two loops that woke each
+   * other in ticks would leave the event loop none.
+   */
   #wake(other: "sending" | "receiving"): void {
-    afterPrograms(() => {
+    const wake = () => {
       if (other === "sending" && !this.#sending?.isBehind) this.writable()
       if (other === "receiving" && !this.#receiving?.isBehind) this.readable()
-    })
+    }
+    queueMicrotask(() => nextTick(wake)) // a tick runs after all microtasks
   }
 
   // -- Sending ---------------------------------------------------------------------
@@ -388,12 +393,4 @@ export class Operations implements SocketTypeEvents {
       else operations.#finishReceiving()
     } else if (timeoutMs > 0) operations.#limit(call, timeoutMs)
   }
-}
-
-/**
- * Calls back when the program has gone on after an operation, as far as it can at once. As in zeromq.js,
- * the other pending operation is still pending until then.
- */
-function afterPrograms(callback: () => void): void {
-  queueMicrotask(() => nextTick(callback)) // a tick runs after all microtasks
 }
