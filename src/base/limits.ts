@@ -45,7 +45,10 @@ export const SOCKET_PARTS_MAX: number = 1 << 20
 
 // -- Sending -----------------------------------------------------------------------
 
-/** Plain parts from this size on, in bytes, are sent from the caller's memory; smaller ones copied. */
+/**
+ * Plain parts of a message from this size on are sent from the caller's memory, in bytes. Smaller ones
+ * are faster copied together.
+ */
 export const REFERRED_MIN_BYTES: number = 64 * 1024
 /** Bytes of such parts that are copied at a time while the network is full. */
 export const COPIED_BYTES: number = 64 * 1024

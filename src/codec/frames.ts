@@ -60,7 +60,7 @@ export class StreamHead extends FrameHead {
     return this.#received !== undefined
   }
 
-  /** Reads the head at `at`, or goes on with an incomplete one. Returns the position after it. */
+  /** Reads the head at `at`, or goes on with it. Returns the position after the bytes that it took. */
   readNext(chunk: Uint8Array, at: number): number {
     if (this.#received === undefined) {
       const body = this.read(chunk, at)

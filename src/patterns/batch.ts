@@ -91,6 +91,7 @@ export class Batch implements PlainMessages {
     this.#buffer = this.#slab.bytes
   }
 
+  /** The messages in wire form. */
   get bytes(): Uint8Array {
     return this.#buffer.subarray(0, this.#plainEnd)
   }
@@ -109,6 +110,7 @@ export class Batch implements PlainMessages {
     return this.#buffer.subarray(this.#flushed + this.#plainEnd, this.length)
   }
 
+  /** Appends a message. `bytes` is its `plainLength`. */
   append(message: Message, bytes: number): void {
     if (this.length + bytes > this.#buffer.length) this.#grow(this.length + bytes)
     const plainBelow = this.#plainEnd === this.length ? this.#plainBelow : 0

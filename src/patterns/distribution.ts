@@ -94,6 +94,7 @@ export class Distribution implements Flushable, SharedBatch {
     this.#pipes.remove(pipe)
   }
 
+  /** Returns whether every matching pipe has room. */
   checkHwm(): boolean {
     for (let i = 0; i < this.#matching; i++) if (!this.#pipes.at(i).out.hasRoom()) return false
     return true
@@ -188,6 +189,7 @@ export class Distribution implements Flushable, SharedBatch {
     return true
   }
 
+  /** Opens a batch with room for at least `bytes`. */
   #openBatch(bytes: number): Batch {
     const memory = bytes > BATCH_BYTES ? undefined : this.#openMemory()
     return new Batch(plainBelowFor(this.#shared), SHARED_BATCH_BYTES, memory)

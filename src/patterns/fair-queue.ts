@@ -25,6 +25,7 @@ export class FairQueue extends RoundRobin {
     }
   }
 
+  /** Ends the turn of the pipe that `take` received from. */
   endTurn(): void {
     this.advance()
   }

@@ -3,6 +3,7 @@ import type { SendCredit } from "./send-credit.js"
 
 /** A caller waiting until all messages sent so far have been written. */
 export interface FlushWaiter {
+  /** Whether the caller has stopped waiting. */
   readonly isOver: boolean
   /** Called when a pipe has written the messages that it had. */
   flushed(): void

@@ -36,6 +36,7 @@ export class Inbound {
   readonly #queued: QueuedParts
   #parts = 0
   #bytes = 0
+  /** Number of messages read so far. */
   #read = 0
   #highWaterMark: number
   #maxBytes: number

@@ -25,6 +25,7 @@ export class PendingWrites extends Queue<PendingWrite> {
   /** Items added and taken since the queue was last checked for copying. */
   #changes = 0
 
+  /** The messages of the chunks; commands do not count. */
   get waiting(): Waiting {
     const total = { messages: 0, bytes: 0 }
     for (const item of this) {

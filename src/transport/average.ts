@@ -18,6 +18,7 @@ export class Average {
     return this.#isGuess
   }
 
+  /** Whether the latest measurement was an odd one. */
   get isUnsure(): boolean {
     return this.#odd !== undefined
   }

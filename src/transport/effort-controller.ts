@@ -51,6 +51,7 @@ interface Trial {
   from: number
   /** The measured gain that keeps the effort, as a logarithm: positive if the model predicts a loss. */
   wanted: number
+  /** The goodput before the trial. */
   before: number
   /** Plaintext encoded before the trial that is not yet written, in bytes. */
   skipBytes: number

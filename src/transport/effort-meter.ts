@@ -21,6 +21,7 @@ export class EffortMeter {
   readonly #controller: EffortController = new EffortController()
   /** The connections that are sent the same. */
   #networks: readonly NetworkMeter[]
+  /** Totals of the current window. */
   #begunAt = 0
   #encodings = 0
   #plainBytes = 0
@@ -43,6 +44,7 @@ export class EffortMeter {
     return this.#encodings === 0
   }
 
+  /** Whether the meter is for one connection. */
   get isAlone(): boolean {
     return this.#networks.length === 1
   }

@@ -7,6 +7,7 @@ import { Average, isLike } from "./average.js"
 
 /** The efforts, from the lightest to the most thorough, with the values of Settings. */
 export const EFFORTS: readonly number[] = [NO_EFFORT, 1, -3, -6, -9]
+/** The index of no compression in EFFORTS. */
 export const PLAIN = 0
 /** The index of level 0. */
 export const LEVEL_0 = 1
@@ -25,6 +26,7 @@ export interface Window {
   ms: number
   /** The part of `ms` in which the thread was idle and did not wait for the network either. */
   spareMs: number
+  /** Plaintext that was encoded, in bytes. */
   plainBytes: number
   /** Milliseconds per wire byte to write to all connections; undefined if nothing was written. */
   writeCost: number | undefined

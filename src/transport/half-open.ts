@@ -23,6 +23,7 @@ export class HalfOpen<Connection> {
     this.#connections.delete(connection)
   }
 
+  /** Returns false if there is none. */
   closeOldest(): boolean {
     for (const oldest of this.#connections) {
       this.#connections.delete(oldest)

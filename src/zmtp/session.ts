@@ -36,7 +36,10 @@ import type { HeadCheck } from "./plain-peer-receiver.js"
 export interface SessionHandlers extends HandshakeHandlers {
   /** Takes ownership of a message. Returns whether to go on at once. */
   message(parts: Buffer[]): boolean
-  /** Handles a command; `data` comes after the name. Returns whether to go on at once. */
+  /**
+   * Handles a command after the handshake; `data` does not include the name. Returns whether to go on
+   * at once.
+   */
   command(name: string, data: Buffer): boolean
 }
 
