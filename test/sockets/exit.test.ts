@@ -429,6 +429,22 @@ test.each(isOnThreads ? [] : waiting)(
   },
 )
 
+/** A clock that jumps by a minute while a process waits to exit, as if the machine had been stopped. */
+const stoppedMachine = preloaded(`const real = performance.now.bind(performance);
+  let exitMs = Number.POSITIVE_INFINITY;
+  Performance.prototype.now = () => real() + (real() > exitMs + 5 ? 60_000 : 0);
+  process.on("exit", () => { exitMs = real() });`)
+
+test("a process waits to exit as long as its peer needs, although the machine was stopped meanwhile", async () => {
+  const { pull, endpoint } = await listen(lz4)
+  pull.receiveTimeout = 60_000
+  // The thread that makes the connection needs longer to start.
+  const script = `const push = new zmq.Push({ linger: -1 });
+    push.connect(argument.endpoint, { thread: false }); await push.send("1"); process.exit()`
+  const process = new Script(script, { endpoint }, "unlimited", stoppedMachine)
+  expect(await text(pull), process.errors).toBe("1")
+})
+
 test("a process delivers its messages although its thread got a new connection while it was busy", async () => {
   const { pull, endpoint } = await listen(lz4)
   pull.receiveTimeout = 60_000

@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { expect, onTestFinished } from "vitest"
 import type { EndpointOptions } from "zeromq-lz4"
 import { ownHost } from "./own-host.mjs"
-import { Script } from "./running-script.js"
+import { Script, slowExit } from "./running-script.js"
 import { plain, threaded } from "./threads.js"
 import { isOnceMore } from "./transports.js"
 
@@ -145,7 +145,7 @@ class Told extends Script {
   readonly messages: string[] = []
 
   constructor(source: string, argument: object) {
-    super(source, argument, "unlimited", {}, { input: "pipe" })
+    super(source, argument, "unlimited", slowExit, { input: "pipe" })
   }
 
   goOn(): void {

@@ -97,7 +97,7 @@ export const preloaded = (module: string): Record<string, string> => ({
  * Slows the clock of a script once it exits: a process waits a second for peers that are silent, and a busy
  * machine may take as long to answer.
  */
-const slowExit = preloaded(`let exitMs = Number.POSITIVE_INFINITY;
+export const slowExit = preloaded(`let exitMs = Number.POSITIVE_INFINITY;
   const now = performance.now.bind(performance);
   Performance.prototype.now = () => { const nowMs = now(); return nowMs < exitMs ? nowMs : exitMs + (nowMs - exitMs) / 100 };
   process.on("exit", () => { exitMs = now() });`)

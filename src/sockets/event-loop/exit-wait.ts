@@ -5,6 +5,8 @@ import type { Departing, DepartingThread, Departure, DialSpec } from "../../tran
 
 /** Milliseconds without progress after which the process no longer waits for its peers. */
 const SILENCE_MS = 1000
+/** Milliseconds that threads may take to start, and that the process waits at most from then on. */
+const START_MAX_MS = 30_000
 const WAIT_MAX_MS = 5000
 /** Milliseconds between writes to connections without room, and between readings of the clock. */
 const WRITE_MS = 1
@@ -42,9 +44,11 @@ export class BlockingDeparture implements Departure {
     const cells = DepartureCells.forThreads(this.#threads.size)
     let place = 0
     for (const thread of this.#threads) thread.depart(cells.cells, place++)
-    const startMs = clockMs()
-    let begunMs = startMs
-    let previousMs = startMs
+    let begunMs = clockMs()
+    let previousMs = begunMs
+    // Of these, a step counts as one poll at most: the whole machine may have been stopped meanwhile.
+    let startedMs = 0
+    let waitedMs = 0
     let silentMs = 0
     let latest: number | undefined
     let isWarned = false
@@ -53,16 +57,20 @@ export class BlockingDeparture implements Departure {
       const remaining = this.#remaining(cells)
       if (remaining === 0) return
       const nowMs = clockMs()
+      const stepMs = Math.min(nowMs - previousMs, POLL_MS)
+      previousMs = nowMs
       // The start of a thread does not count against `linger`.
-      if (remaining === undefined) begunMs = nowMs
+      if (remaining === undefined) {
+        begunMs = nowMs
+        startedMs += stepMs
+      } else waitedMs += stepMs
       // Peers are not silent while threads are computing or waiting for a processor.
       const hadTurns = cells.haveCounted(this.#threads.size)
       if (remaining === undefined || remaining !== latest) silentMs = 0
-      else if (hadTurns) silentMs += Math.min(nowMs - previousMs, POLL_MS)
-      previousMs = nowMs
+      else if (hadTurns) silentMs += stepMs
       latest = remaining
       if (nowMs - begunMs >= limitMs || silentMs >= SILENCE_MS) return
-      if (nowMs - startMs >= WAIT_MAX_MS) return
+      if (startedMs >= START_MAX_MS || waitedMs >= WAIT_MAX_MS) return
       if (nowMs - begunMs >= warning.afterMs && !isWarned) {
         isWarned = true
         warning.warn()
