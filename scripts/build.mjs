@@ -4,10 +4,11 @@ import { basename, dirname, join, relative } from "node:path"
 import * as esbuild from "esbuild"
 import { readArgs } from "./lib/args.mjs"
 import { buildWasm } from "./lib/build-wasm.mjs"
+import { CARRIED, carriedFile, carriedWasm, separateWasm } from "./lib/carried-wasm.mjs"
 import { loader, toCommonJs, wrapper } from "./lib/common-js.mjs"
-import { curveWasm, curveWasmFile, separateCurveWasm } from "./lib/curve-wasm.mjs"
 import { declarationFiles, rollUpDeclarations } from "./lib/declarations.mjs"
 import { entries } from "./lib/entries.mjs"
+import { withoutForIn } from "./lib/for-in.mjs"
 import { checkBuiltIns, withDispose } from "./lib/for-pages.mjs"
 import { inspectorPage } from "./lib/inspector-page.mjs"
 import * as paths from "./lib/paths.mjs"
@@ -26,6 +27,8 @@ declarations.
 )
 
 const modules = entries.map(({ module }) => module)
+/** Modules that programs may load by themselves. */
+const WASM_FILES = ["zeromq-lz4.wasm", "zstd.wasm"]
 /** The program in package.json's `bin`. */
 const program = "cli/main"
 
@@ -54,12 +57,10 @@ await buildStep("js", async () => {
   run(tool("tsc"), ["-p", "tsconfig.build.json"])
   rollUpDeclarations()
   // Written rather than copied: Emscripten makes the file executable.
-  writeFileSync(
-    join(paths.dist, "zeromq-lz4.wasm"),
-    readFileSync(join(paths.build, "zeromq-lz4.wasm")),
-  )
+  for (const name of WASM_FILES)
+    writeFileSync(join(paths.dist, name), readFileSync(join(paths.build, name)))
   writeFileSync(join(paths.dist, "inspector.html"), await inspectorPage())
-  prune(new Set([...bundled, ...declarationFiles, "zeromq-lz4.wasm", "inspector.html"]))
+  prune(new Set([...bundled, ...declarationFiles, ...WASM_FILES, "inspector.html"]))
 })
 
 /** @returns {Promise<string[]>} the files written, relative to dist/ */
@@ -81,7 +82,7 @@ async function bundle() {
       // modules, and these imports stay as they are.
       platform: "neutral",
       packages: "external",
-      plugins: [embeddedWasm, threadWorker, separateCurveWasm],
+      plugins: [embeddedWasm, threadWorker, separateWasm],
       ...withDispose,
       sourcemap: true,
       write: false,
@@ -97,7 +98,7 @@ async function bundle() {
   const text = (/** @type {string} */ content) =>
     `var text = ${JSON.stringify(content)};\nexport {\n  text as default\n};\n`
   add(THREAD_WORKER, text(await threadWorkerCode()))
-  add(curveWasmFile(), text(curveWasm()))
+  for (const name of CARRIED) add(carriedFile(name), text(carriedWasm(name)))
   for (const { path, text } of outputFiles) {
     const file = relative(paths.dist, path)
     if (file.endsWith(".map")) {
@@ -118,14 +119,6 @@ async function bundle() {
   }
   chmodSync(join(paths.dist, `${program}.js`), 0o755)
   return [...files.keys()]
-}
-
-/**
- * Replaces esbuild's `for … in`, which would take up what an application has put on Object.prototype.
- * @param {string} code
- */
-function withoutForIn(code) {
-  return code.replace("for (var name in all)", "for (var name of Object.keys(all))")
 }
 
 /** Deletes the files of earlier builds. @param {Set<string>} written */

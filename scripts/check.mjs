@@ -15,8 +15,8 @@ import { isStale } from "./lib/stale.mjs"
 import { finish, tellFailure } from "./lib/tally.mjs"
 
 // docs/codec.md lists the parts that take these bytes.
-const MAX_BYTES = 102_400
-const MAX_GZIP_BYTES = 42_850
+const MAX_BYTES = 104_200
+const MAX_GZIP_BYTES = 43_300
 
 /** @type {string | undefined} */
 let tarball

@@ -4,6 +4,7 @@
 
 #include "bytes.h"
 #include "envelope.h"
+#include "format.h"
 #include "zmtp.h"
 
 #define COMPRESSED_AT 4
@@ -55,15 +56,17 @@ zl_arena zl_arena_gather(const uint8_t *frames, uint64_t length) {
   }
 }
 
-/* Returns the length of an arena's block, or 0 if the arena is stored. LZ4HC takes longer the less
- * there is to find, and small parts on their own would not be compressed at all. So LZ4, which
- * gives up soon, first tests whether there is more to find than the zeros in frame headers. */
+/* Returns the length of an arena's block, or 0 if the arena is stored. A thorough effort takes
+ * longer the less there is to find, and small parts on their own would not be compressed at all. So
+ * a light one first tests whether there is more to find than the zeros in frame headers. */
 static uint32_t encode_body(zl_dictionary *dictionary, const uint8_t *frames, uint32_t length,
                             uint8_t *body, uint32_t min_bytes, int32_t effort) {
   if (length < min_bytes) return 0;
   const uint32_t worthwhile = length - length / 16;
-  if (effort < 0 && zl_block_encode(dictionary, frames, length, body, worthwhile, 1) == 0) return 0;
-  return zl_block_encode(dictionary, frames, length, body, length - 1, effort);
+  if (zl_is_thorough(effort) &&
+      zl_body_encode(dictionary, frames, length, body, worthwhile, ZL_TRIAL_EFFORT) == 0)
+    return 0;
+  return zl_body_encode(dictionary, frames, length, body, length - 1, effort);
 }
 
 /* Returns the number of parts that a body of this length pays for. Each costs a receiver time and
@@ -79,7 +82,7 @@ uint32_t zl_arena_encode(zl_dictionary *dictionary, const uint8_t *frames, uint3
   uint32_t block = encode_body(dictionary, frames, length, body, min_bytes, effort);
   if (parts > parts_paid(block)) block = 0;
   if (block == 0) memcpy(body, frames, length);
-  zl_write_u32le(target, ZL_SENTINEL_LZ4A);
+  zl_write_u32le(target, ZL_SENTINEL_ARENA);
   zl_write_u32le(target + COMPRESSED_AT, block > 0);
   zl_write_u32le(target + INNER_SIZE_AT, length);
   zl_write_u32le(target + COUNT_AT, messages);
@@ -99,10 +102,7 @@ static int32_t unpack(const zl_receiver *receiver, const uint8_t *wire, uint32_t
   if (compressed > 1) return ZL_E_ARENA;
   if (inner == 0 || inner > ZL_ARENA_MAX) return ZL_E_ARENA;
   if (count == 0 || count > ZL_ARENA_MESSAGES_MAX) return ZL_E_ARENA;
-  if (compressed) {
-    if (!zl_envelope_plausible(inner, body_bytes)) return ZL_E_IMPLAUSIBLE_SIZE;
-    return zl_block_decode(receiver->dictionary, body, body_bytes, target, inner);
-  }
+  if (compressed) return zl_body_decode(receiver->dictionary, body, body_bytes, target, inner);
   if (body_bytes != inner) return ZL_E_ARENA;
   memcpy(target, body, inner);
   return 0;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "zeromq_lz4.h"
+#include "format.h"
 
 /* Length in bytes of the substrings that are counted by a hash. */
 #define UNIT 6u
@@ -145,7 +145,8 @@ static uint64_t cost(zl_training *t, zl_dictionary *dictionary) {
   uint32_t at = 0;
   for (uint32_t i = 0; i < t->samples.count; i++) {
     const uint32_t plain = t->samples.ends[i] - at;
-    const uint32_t wire = zl_part_encode(dictionary, t->samples.bytes + at, plain, t->wire, 1);
+    const uint32_t wire =
+        zl_part_encode(dictionary, t->samples.bytes + at, plain, t->wire, ZL_TRIAL_EFFORT);
     sum += wire > 0 ? wire : plain + ZL_SENTINEL_BYTES;
     at = t->samples.ends[i];
   }
@@ -182,7 +183,8 @@ int zl_training_step(zl_training *t) {
     t->without = t->smallest = cost(t, NULL);
   } else if (step % 2 == 0) {
     uint32_t chosen = select_segments(t, segment_lengths[step / 2 - 1]);
-    t->made_length = write_segments(t, chosen, t->made);
+    const uint32_t length = write_segments(t, chosen, t->made);
+    t->made_length = zl_format_finish(&t->samples, t->made, length, t->capacity);
   } else {
     judge(t);
   }

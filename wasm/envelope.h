@@ -4,14 +4,8 @@
 
 #include "zeromq_lz4.h"
 
-/* Sentinels, as the little-endian words of their four bytes. */
-enum {
-  ZL_SENTINEL_PLAIN = 0,
-  ZL_SENTINEL_LZ4B = 0x42345A4C,
-  ZL_SENTINEL_LZ4M = 0x4D345A4C,
-  ZL_SENTINEL_LZ4D = 0x44345A4C,
-  ZL_SENTINEL_LZ4A = 0x41345A4C,
-};
+/* The sentinel of plain parts, as the little-endian word of its four bytes. */
+#define ZL_SENTINEL_PLAIN 0
 
 struct zl_receiver {
   zl_dictionary *dictionary;
@@ -20,12 +14,6 @@ struct zl_receiver {
   uint64_t part_limit;  /* plaintext of one part, at most */
   uint32_t revision;
 };
-
-/* Returns whether a plain size follows this sentinel. */
-int zl_envelope_sized(const uint8_t *sentinel);
-
-/* Returns whether `wire` bytes of blocks can hold `plain` bytes. */
-int zl_envelope_plausible(uint64_t plain, uint64_t wire);
 
 /* Returns 0 if a part of `wire_bytes` can be within the limits in some form. If not, returns
  * ZL_E_BUDGET_EXCEEDED or ZL_E_PART_LIMIT, and sets the sizes in `part` for the error. */

@@ -1,5 +1,6 @@
 /* From the wire to plain ZMTP. */
 #include "bytes.h"
+#include "format.h"
 #include "transcoder.h"
 
 zl_transcoder *zl_receiving_open(uint32_t budget_low, uint32_t budget_high, uint32_t revision,
@@ -17,21 +18,6 @@ zl_transcoder *zl_receiving_open(uint32_t budget_low, uint32_t budget_high, uint
 void zl_receiving_limit(zl_transcoder *t, uint32_t low, uint32_t high, uint32_t parts) {
   t->receiver.part_limit = zl_join_u64(low, high);
   t->parts_max = parts;
-}
-
-static int32_t decode_blocks(const zl_receiver *receiver, const uint8_t *wire, zl_part *part,
-                             uint8_t *target) {
-  const uint8_t *at = wire + ZL_HEAD_BYTES;
-  for (;;) {
-    int32_t more = zl_receive_block(part, at);
-    if (more <= 0) return more;
-    if (part->kind == ZL_LZ4M) at += 4;
-    int32_t status =
-        zl_block_decode(receiver->dictionary, at, part->block_bytes, target, part->block_plain);
-    if (status < 0) return status;
-    at += part->block_bytes;
-    target += part->block_plain;
-  }
 }
 
 /* An arena holds plain ZMTP: frames without envelopes. */
@@ -63,8 +49,10 @@ static int32_t try_part(zl_transcoder *t, span *s, const zmtp_frame *frame, uint
   /* A plain part is recognised by its sentinel alone. */
   if (have < ZL_SENTINEL_BYTES && body >= ZL_SENTINEL_BYTES)
     return needs_input(s, frame->head_bytes + ZL_SENTINEL_BYTES);
-  if (have < ZL_HEAD_BYTES && body >= ZL_HEAD_BYTES && zl_envelope_sized(wire))
-    return needs_input(s, frame->head_bytes + ZL_HEAD_BYTES);
+  if (body >= ZL_SENTINEL_BYTES) {
+    const uint32_t head = zl_format_head(wire, body);
+    if (have < head) return needs_input(s, frame->head_bytes + head);
+  }
 
   kind = zl_envelope_read(&t->receiver, wire, body, place, part);
   if (kind < 0) return kind;
@@ -77,12 +65,12 @@ static int32_t try_part(zl_transcoder *t, span *s, const zmtp_frame *frame, uint
     return pass_body(t, part->plain_bytes);
   }
 
-  if (kind == ZL_LZ4A) return receive_arena(t, s, frame);
+  if (kind == ZL_ARENA) return receive_arena(t, s, frame);
 
-  if (kind == ZL_LZ4D) {
+  if (kind == ZL_DICTIONARY) {
     if (have < body) return needs_input(s, whole);
-    int32_t status = zl_receive_dictionary(&t->receiver, wire + ZL_SENTINEL_BYTES,
-                                           (uint32_t)body - ZL_SENTINEL_BYTES);
+    int32_t status = zl_receive_dictionary(&t->receiver, wire + ZL_DICTIONARY_AT,
+                                           (uint32_t)body - ZL_DICTIONARY_AT);
     if (status < 0) return status;
     s->in += whole;
     t->traffic.wire_bytes += body;
@@ -94,7 +82,7 @@ static int32_t try_part(zl_transcoder *t, span *s, const zmtp_frame *frame, uint
   if (have < body) return needs_input(s, whole);
   if (room_left(s) < ZMTP_LONG_HEAD + plain) return needs_room(s, ZMTP_LONG_HEAD + plain);
   uint32_t head = zmtp_frame_write(s->out, more, plain);
-  int32_t status = decode_blocks(&t->receiver, wire, part, s->out + head);
+  int32_t status = zl_part_decode(&t->receiver, wire, (uint32_t)body, part, s->out + head);
   if (status < 0) return status;
   s->in += whole;
   s->out += head + plain;

@@ -1,6 +1,7 @@
 /* From plain ZMTP to the wire: which parts are tried, which are sampled, what goes plain. */
 #include "bytes.h"
 #include "dictionary.h"
+#include "format.h"
 #include "memo.h"
 #include "trainer.h"
 #include "transcoder.h"
@@ -77,11 +78,11 @@ static void put_head(span *s, uint8_t more, uint32_t body) {
 
 static int32_t send_dictionary(zl_transcoder *t, span *s) {
   const zl_dictionary *dictionary = t->sender.dictionary;
-  const uint32_t body = ZL_SENTINEL_BYTES + dictionary->length;
+  const uint32_t body = ZL_DICTIONARY_AT + dictionary->length;
   if (room_left(s) < ZMTP_LONG_HEAD + body) return needs_room(s, ZMTP_LONG_HEAD + body);
   s->out += zmtp_frame_write(s->out, 0, body);
-  zl_write_u32le(s->out, ZL_SENTINEL_LZ4D);
-  memcpy(s->out + ZL_SENTINEL_BYTES, dictionary->bytes, dictionary->length);
+  zl_write_u32le(s->out, ZL_SENTINEL_DICTIONARY);
+  memcpy(s->out + ZL_DICTIONARY_AT, dictionary->bytes, dictionary->length);
   s->out += body;
   t->traffic.wire_bytes += body;
   t->sender.dictionary_due = 0;
@@ -177,7 +178,8 @@ uint32_t zl_sending_plan(zl_transcoder *t, uint32_t low, uint32_t high) {
 
 uint32_t zl_sending_shrinks(const zl_transcoder *t, const uint8_t *sample, uint32_t length) {
   static uint8_t block[2 * SAMPLE_MAX];
-  return zl_block_encode(shipped_dictionary(t), sample, length, block, length - 1, 1) > 0;
+  return zl_body_encode(shipped_dictionary(t), sample, length, block, length - 1, ZL_TRIAL_EFFORT) >
+         0;
 }
 
 uint32_t zl_sending_plain(zl_transcoder *t, uint8_t *target, uint32_t more, uint32_t low,
@@ -228,8 +230,10 @@ int32_t zl_send_part(zl_transcoder *t, span *s, const zmtp_frame *frame, uint32_
     zl_note_trial(t, body, 0);
     return send_plain(t, s, frame, place);
   }
-  /* LZ4HC would take as long for it as all the samples. */
-  const int32_t effort = t->sender.effort < 0 && is_tried_again(t, body) ? 1 : t->sender.effort;
+  /* A thorough effort would take as long for it as all the samples. */
+  const int32_t effort = zl_is_thorough(t->sender.effort) && is_tried_again(t, body)
+                             ? ZL_TRIAL_EFFORT
+                             : t->sender.effort;
   uint32_t wire = zl_memo_encode(t, shipped_dictionary(t), s->in + frame->head_bytes,
                                  (uint32_t)body, s->out + ZMTP_LONG_HEAD, effort);
   zl_note_trial(t, body, wire > 0);

@@ -8,6 +8,14 @@
 /* Longer pieces of a body are left to the caller, who has them already. */
 #define COPIED_BODY_MAX 4096u
 
+uint32_t zl_block_max(void) {
+  return ZL_BLOCK_MAX;
+}
+
+uint32_t zl_part_max(void) {
+  return ZL_PART_MAX;
+}
+
 zl_transcoder *zl_transcoder_open(uint8_t direction, uint32_t greeted) {
   zl_transcoder *t = calloc(1, sizeof *t);
   if (t) {

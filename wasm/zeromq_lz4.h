@@ -1,4 +1,5 @@
-/* The exports of the module: liblz4 and the wire format of RFC.md for one thread.
+/* The exports of a module: the wire format of RFC.md for one thread. Those of a format are in lz4.h
+ * and zstd.h of its directory.
  *
  * The exports are flat and integer-only; they never print, abort or call out.
  *
@@ -17,26 +18,15 @@
 
 #include <stdint.h>
 
+#include "wire.h"
+
 #ifdef __EMSCRIPTEN__
 #define ZL_EXPORT __attribute__((used, visibility("default")))
 #else
 #define ZL_EXPORT
 #endif
 
-/* Maximum plaintext of one LZ4 block (RFC.md section 4): 1 GiB. Test builds lower it. */
-#ifndef ZL_BLOCK_MAX
-#define ZL_BLOCK_MAX 0x40000000u
-#endif
-
-/* Maximum plaintext of a part for which memory is kept. A wasm memory never shrinks, so larger
- * parts use temporary instances. */
-#define ZL_PART_MAX (ZL_BLOCK_MAX < 0x100000u ? ZL_BLOCK_MAX : 0x100000u)
-
 #define ZL_DICTIONARY_MAX 8192u
-/* Size of an LZ4B or LZ4M part before its first block. */
-#define ZL_HEAD_BYTES 12u
-/* Size of the length before each block of an LZ4M part. */
-#define ZL_BLOCK_LENGTH_BYTES 4u
 /* Size of the sentinel with which every part begins. */
 #define ZL_SENTINEL_BYTES 4u
 
@@ -60,6 +50,9 @@ enum {
   ZL_E_NO_MEMORY = -16,
   ZL_E_PART_LIMIT = -17,
   ZL_E_PARTS = -18,
+  ZL_E_NO_SIZE = -19,
+  ZL_E_DICTIONARY_ID = -20,
+  ZL_E_DICTIONARY = -21,
 };
 
 /* The form of a part on the wire. */
@@ -67,8 +60,9 @@ enum {
   ZL_PLAIN = 1,
   ZL_LZ4B = 2,
   ZL_LZ4M = 3,
-  ZL_LZ4D = 4,
-  ZL_LZ4A = 5,
+  ZL_DICTIONARY = 4,
+  ZL_ARENA = 5,
+  ZL_FRAME = 6,
 };
 
 /* The position of a part in its message. A single part is both first and last. */
@@ -78,9 +72,6 @@ enum {
 };
 
 /* -- Module ------------------------------------------------------------------ */
-
-/* Returns liblz4's version as major * 10000 + minor * 100 + release. */
-ZL_EXPORT uint32_t zl_lz4_version(void);
 
 /* Returns ZL_BLOCK_MAX of this build. */
 ZL_EXPORT uint32_t zl_block_max(void);
@@ -106,6 +97,8 @@ typedef struct zl_dictionary zl_dictionary;
 ZL_EXPORT zl_dictionary *zl_dictionary_open(const uint8_t *bytes, uint32_t length);
 /* Closes one opening of a dictionary, which may be 0. */
 ZL_EXPORT void zl_dictionary_close(zl_dictionary *dictionary);
+/* Returns 0 if the bytes of a dictionary are one of the format, or an error. */
+ZL_EXPORT int32_t zl_dictionary_check(const zl_dictionary *dictionary);
 ZL_EXPORT const uint8_t *zl_dictionary_bytes(const zl_dictionary *dictionary);
 ZL_EXPORT uint32_t zl_dictionary_length(const zl_dictionary *dictionary);
 
@@ -142,18 +135,13 @@ ZL_EXPORT void zl_receiver_close(zl_receiver *receiver);
 ZL_EXPORT int32_t zl_receive_head(zl_receiver *receiver, const uint8_t *head, uint32_t wire_low,
                                   uint32_t wire_high, uint32_t place, zl_part *part);
 
-/* Moves to the next block of an LZ4B or LZ4M part, and sets part->block_bytes and
- * part->block_plain. For LZ4M, `length` holds the 4 bytes of the block length if the part has that
- * many left; for LZ4B it is not read. Returns 1, or 0 after the last block. */
-ZL_EXPORT int32_t zl_receive_block(zl_part *part, const uint8_t *length);
+/* Decodes a complete part of at most ZL_PART_MAX bytes of plaintext, whose head was accepted, to
+ * `target`. */
+ZL_EXPORT int32_t zl_part_decode(const zl_receiver *receiver, const uint8_t *wire,
+                                 uint32_t wire_bytes, zl_part *part, uint8_t *target);
 
-/* Decodes one block of `block_bytes` at `source` to the `plain` bytes at `target`. Both sizes are
- * within LZ4's own limits; `source` is untrusted. */
-ZL_EXPORT int32_t zl_block_decode(const zl_dictionary *dictionary, const uint8_t *source,
-                                  uint32_t block_bytes, uint8_t *target, uint32_t plain);
-
-/* Installs the dictionary of an LZ4D part whose head was accepted. `bytes` is the part without its
- * sentinel. */
+/* Installs the dictionary of a part whose head was accepted. `bytes` is what follows
+ * ZL_DICTIONARY_AT. */
 ZL_EXPORT int32_t zl_receive_dictionary(zl_receiver *receiver, const uint8_t *bytes,
                                         uint32_t length);
 /* Returns the installed dictionary, or 0. It lives as long as the receiver. */
@@ -161,31 +149,12 @@ ZL_EXPORT const zl_dictionary *zl_receiver_dictionary(const zl_receiver *receive
 
 /* -- Sending (RFC.md section 5) ---------------------------------------------- */
 
-/* Compression effort: LZ4's acceleration, 1..65537, or the negative of an LZ4HC level, -3..-12. If
- * there is not enough memory for LZ4HC, the effort is 1. With ZL_NO_EFFORT nothing is compressed.
- */
+/* Compression effort: that of the format, or ZL_NO_EFFORT, with which nothing is compressed. */
 #define ZL_NO_EFFORT 0
 
-/* Returns the maximum size of a block of `plain` bytes (LZ4_compressBound). */
-ZL_EXPORT uint32_t zl_block_bound(uint32_t plain);
-
-/* Compresses `plain` bytes (at most ZL_BLOCK_MAX) into one block of at most `room` bytes. Returns
- * the block's length, or 0 if it does not fit. */
-ZL_EXPORT uint32_t zl_block_encode(zl_dictionary *dictionary, const uint8_t *source, uint32_t plain,
-                                   uint8_t *target, uint32_t room, int32_t effort);
-
-/* Writes an LZ4B part for `plain` bytes (at most ZL_BLOCK_MAX) to `target`, which has room for
- * plain + 4 bytes. Returns the part's length, or 0 if it is no shorter than a plain part and must
- * be sent plain. */
+/* Writes a compressed part for `plain` bytes to `target`, which has room for plain + 4 bytes.
+ * Returns the part's length, or 0 if it is no shorter than a plain part and must be sent plain. */
 ZL_EXPORT uint32_t zl_part_encode(zl_dictionary *dictionary, const uint8_t *source, uint32_t plain,
-                                  uint8_t *target, int32_t effort);
-
-/* Writes the first ZL_HEAD_BYTES of an LZ4M part. */
-ZL_EXPORT void zl_multi_head(uint8_t *target, uint32_t plain_low, uint32_t plain_high);
-
-/* Writes one block of an LZ4M part, after its length, to `target`, which has room for 4 +
- * zl_block_bound(plain) bytes. Returns the bytes written. `effort` must not be ZL_NO_EFFORT. */
-ZL_EXPORT uint32_t zl_multi_block(zl_dictionary *dictionary, const uint8_t *source, uint32_t plain,
                                   uint8_t *target, int32_t effort);
 
 /* -- Arenas (RFC.md appendix A) ---------------------------------------------- */

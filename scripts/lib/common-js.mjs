@@ -1,10 +1,12 @@
 /** Converts esbuild's ES modules to CommonJS, and makes ES modules that re-export these by name. */
 
-import { curveWasmFile } from "./curve-wasm.mjs"
+import { CARRIED, carriedFile } from "./carried-wasm.mjs"
 
 /** Statements in esbuild's output. Each begins a line; those with braces have one name per line. */
 const IMPORT = /^import (?:(\* as )?(\w+)|\{([^}]*)\}) from "([^"]+)";$/gm
 const IMPORT_FOR_EFFECTS = /^import "([^"]+)";$/gm
+/** Of the package's own modules. What awaits it goes on at once. */
+const IMPORT_LATER = /\bimport\("(\.[^"]+)"\)/g
 const EXPORT = /^export \{([^}]*)\};$/gm
 
 /**
@@ -36,7 +38,7 @@ export function toCommonJs(module) {
     .replace(IMPORT, (_, star, name, list, from) => {
       const required = `require("${renamed(from)}");`
       // Most programs never need this file.
-      if (from === `./${curveWasmFile()}`)
+      if (CARRIED.some((name) => from.endsWith(`/${carriedFile(name)}`)))
         return `const ${name} = { get default() { return ${required.replace(";", ".default;")} } };`
       if (name)
         return `const ${name} = ${from.startsWith(".") && !star ? required.replace(";", ".default;") : required}`
@@ -51,6 +53,7 @@ export function toCommonJs(module) {
         ),
       ].join("\n"),
     )
+    .replaceAll(IMPORT_LATER, (_, from) => `require("${renamed(from)}")`)
     .replaceAll("import.meta.url", "__filename")
   return `"use strict";${code}`
 }

@@ -10,6 +10,9 @@ export const wasm = join(root, "wasm")
 /** liblz4's unmodified C sources, which the npm package "lmdb" contains. */
 export const liblz4 = join(root, "node_modules/liblz4/dependencies/lz4/lib")
 
+/** libzstd's unmodified C sources of version 1.5.7, which the npm package "zstd-napi" contains. */
+export const libzstd = join(root, "node_modules/libzstd/deps/zstd/lib")
+
 /** The unmodified C sources of libsodium 1.0.17, which the npm package "sodium-native" contains. */
 export const libsodium = join(root, "node_modules/sodium-native/libsodium/src/libsodium")
 

@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join, relative, resolve } from "node:path"
 import * as esbuild from "esbuild"
-import { withoutCurveWasm } from "./curve-wasm.mjs"
+import { withoutWasm } from "./carried-wasm.mjs"
 import * as paths from "./paths.mjs"
 
 /**
@@ -108,7 +108,7 @@ async function text(options) {
 
 /** Bundles the code under test, with injected faults if there are any. @param {Patch[]} [faults] */
 export async function bundleEngine(faults = []) {
-  const plugins = [patched(faults), standIns, noWasm, noThreadWorker, withoutCurveWasm]
+  const plugins = [patched(faults), standIns, noWasm, noThreadWorker, withoutWasm]
   const [main, worker, zeromq] = await Promise.all([
     text({
       stdin: {

@@ -13,7 +13,12 @@ const at = (/** @type {string} */ path) => join(paths.root, path)
 const steps = {
   wasm: {
     stamp: join(paths.build, "wasm.stamp"),
-    outputs: ["build/zeromq-lz4.wasm", "build/zeromq-lz4-small-blocks.wasm", "build/curve.wasm"],
+    outputs: [
+      "build/zeromq-lz4.wasm",
+      "build/zeromq-lz4-small-blocks.wasm",
+      "build/zstd.wasm",
+      "build/curve.wasm",
+    ],
     // Tests and fuzz targets are native programs.
     sources: () =>
       Math.max(
@@ -34,6 +39,7 @@ const steps = {
       ),
       "dist/inspector.html",
       "dist/zeromq-lz4.wasm",
+      "dist/zstd.wasm",
     ],
     sources: () =>
       Math.max(
@@ -42,8 +48,9 @@ const steps = {
           "types",
           "scripts/build.mjs",
           "scripts/lib/declarations.mjs",
+          "scripts/lib/for-in.mjs",
           "scripts/lib/common-js.mjs",
-          "scripts/lib/curve-wasm.mjs",
+          "scripts/lib/carried-wasm.mjs",
           "scripts/lib/inspector-page.mjs",
           "scripts/lib/thread-worker.mjs",
           "tsconfig.json",

@@ -1,5 +1,7 @@
 /** Bundles the code of worker threads as text, so that starting one needs no file. */
 import * as esbuild from "esbuild"
+import { withoutWasm } from "./carried-wasm.mjs"
+import { withoutForIn } from "./for-in.mjs"
 import { root } from "./paths.mjs"
 
 /** Leaves out the module, which the starting thread passes on compiled. @type {esbuild.Plugin} */
@@ -25,10 +27,10 @@ export async function threadWorkerCode() {
     // Keeps names, for stack traces.
     minifyWhitespace: true,
     minifySyntax: true,
-    plugins: [givenWasm],
+    plugins: [givenWasm, withoutWasm],
     logLevel: "warning",
   })
-  return outputFiles[0].text
+  return withoutForIn(outputFiles[0].text)
 }
 
 /** The module of dist/ that exports the text. It is separate, because a source map would repeat the text. */

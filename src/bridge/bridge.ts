@@ -1,5 +1,6 @@
 import { createServer, type Server, type Socket } from "node:net"
 import { clearTimeout, setTimeout } from "../base/runtime.js"
+import { loadFormatSync } from "../codec/formats.js"
 import type { Instance } from "../codec/instance.js"
 import { loadInstanceSync } from "../codec/module.js"
 import type { Settings } from "../codec/options.js"
@@ -187,7 +188,7 @@ export class Bridge {
   #join(incoming: Incoming, fromCurve: CurveEnd | undefined, dialled: Channel): Link {
     const { settings, limits } = this.#spec
     const { from, channel: accepted } = incoming
-    const instance = loadInstanceSync()
+    const instance = loadInstanceSync(loadFormatSync(this.#spec.settings.format))
     const training = this.#trainingFor(instance)
     const to = addressOf(dialled.socket, this.#spec.to)
     const fromIsLz4 = isLz4(this.#spec.from)

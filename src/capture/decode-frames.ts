@@ -1,6 +1,7 @@
 import { copy } from "../codec/arrays.js"
 import { outOfRange, shown, wrongValue } from "../codec/errors.js"
 import { areFlags, BODY_MAX_BYTES, COMMAND, FrameHead, frameError, MORE } from "../codec/frames.js"
+import { lz4 } from "../codec/lz4/format.js"
 import { loadInstanceSync, type WasmSource } from "../codec/module.js"
 import { checkBudget, checkDictionary, checkView, ownOptions } from "../codec/options.js"
 import { type DecodedMessage, MessageDecoder, type TransportName } from "./streams/messages.js"
@@ -32,7 +33,7 @@ export function decodeFrames(given: Uint8Array, options: DecodeFramesOptions): D
   const { transport, dictionary, maxMessageSize, wasm } = ownOptions(options, names)
   if (transport !== "lz4+tcp" && transport !== "tcp")
     throw wrongValue(`transport must be "lz4+tcp" or "tcp"; got ${shown(transport)}`)
-  const decoder = new MessageDecoder(loadInstanceSync(wasm), checkBudget(maxMessageSize))
+  const decoder = new MessageDecoder(loadInstanceSync(lz4, wasm), checkBudget(maxMessageSize))
   try {
     if (dictionary !== undefined) decoder.give(checkDictionary(dictionary))
     const messages: DecodedMessage[] = []

@@ -1,4 +1,5 @@
 import { shown, wrongType } from "../codec/errors.js"
+import { lz4 } from "../codec/lz4/format.js"
 import { loadInstance } from "../codec/module.js"
 import { checkView, own, ownOptions } from "../codec/options.js"
 import type { CaptureEvent, CaptureOptions } from "./events.js"
@@ -38,7 +39,7 @@ export async function* readCapture(
     throw wrongType(`signal must be an AbortSignal; got ${shown(signal)}`)
   const files: readonly CaptureSource[] = Array.isArray(file) ? file : [file]
   const sources = files.map((file) => piecesOf(chunksOf(file)))
-  const { module } = await loadInstance(others.wasm)
+  const { module } = await loadInstance(lz4, others.wasm)
   using reader = new CaptureReader(others.wasm ? { ...others, wasm: module } : others, files.length)
   const total = files.every((file) => file instanceof Blob)
     ? files.reduce((sum, { size }) => sum + size, 0)

@@ -1,4 +1,5 @@
 import { closed, outOfRange, shown } from "../codec/errors.js"
+import { lz4 } from "../codec/lz4/format.js"
 import { loadInstanceSync } from "../codec/module.js"
 import { checkBudget, checkDictionary, checkView, ownOptions } from "../codec/options.js"
 import type {
@@ -46,7 +47,7 @@ export class CaptureReader {
     const context: CaptureContext = {
       budgetBytes: checkBudget(maxMessageSize),
       dictionary: dictionary === undefined ? undefined : dictionarySource(dictionary),
-      instance: loadInstanceSync(wasm),
+      instance: loadInstanceSync(lz4, wasm),
       emit: (event) => this.#emit(event),
       nextId: () => ++id,
       memory: this.#memory,

@@ -1,4 +1,5 @@
 /** Takes the passwords out of a capture that is passed on. */
+import { lz4 } from "../codec/lz4/format.js"
 import { loadInstanceSync } from "../codec/module.js"
 import { placeOf } from "./packets/file-place.js"
 import { fileType, SIGNATURE_BYTES } from "./packets/file-type.js"
@@ -54,7 +55,7 @@ function markDecoded(files: readonly Uint8Array[], marks: readonly Uint8Array[])
     (tcp) =>
       new ZmtpConnection(
         {
-          instance: loadInstanceSync(),
+          instance: loadInstanceSync(lz4),
           budgetBytes: -1,
           dictionary: undefined,
           emit: () => {},

@@ -1,7 +1,7 @@
 import type { CaptureFilter } from "../capture/filter/capture-filter.js"
 import { counted } from "../capture/reports/report.js"
 import { Codec } from "../codec/codec.js"
-import { MIN_COMPRESS_BYTES_WITH_DICTIONARY } from "../codec/options.js"
+import { lz4 } from "../codec/lz4/format.js"
 import type { Traffic } from "../codec/traffic.js"
 import { trainDictionary } from "../codec/trainer.js"
 import { DICTIONARY_MAX_BYTES } from "../codec/wire.js"
@@ -12,6 +12,8 @@ import { InputError, UsageError } from "./errors.js"
 import { printBytes, printErrorLine, printResult } from "./output.js"
 import { OutputFile } from "./output-file.js"
 import { type SampleOptions, Samples } from "./samples.js"
+
+const [, MIN_COMPRESS_BYTES_WITH_DICTIONARY] = lz4.minCompressBytes
 
 export const train: Command = command({
   synopsis: "train -o FILE [options] SAMPLES…",

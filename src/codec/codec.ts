@@ -5,8 +5,11 @@ import { fixedBytes } from "../base/fixed-view.js"
 import { budgetHalves, Decoder } from "./decoder.js"
 import { Encoder } from "./encoder.js"
 import { closed, outOfMemory, ProtocolError, shown, wrongType, wrongValue } from "./errors.js"
+import { loadFormat, loadFormatSync } from "./formats.js"
 import { splitFrames } from "./frames.js"
 import { Instance } from "./instance.js"
+import { exportsOf } from "./lz4/exports.js"
+import { lz4 } from "./lz4/format.js"
 import { loadInstance, loadInstanceSync } from "./module.js"
 import { NULL, type Pointer } from "./module-memory.js"
 import { type CodecOptions, checkCodecOptions, checkView, own, type Settings } from "./options.js"
@@ -24,7 +27,7 @@ import { ALONE, FIRST, LAST } from "./wire.js"
 export class Codec {
   /** The version of the embedded liblz4, such as "1.10.0". */
   static get lz4Version(): string {
-    const version = loadInstanceSync().exports.zl_lz4_version()
+    const version = exportsOf(loadInstanceSync(lz4)).zl_lz4_version()
     return [Math.floor(version / 10000), Math.floor(version / 100) % 100, version % 100].join(".")
   }
 
@@ -46,8 +49,10 @@ export class Codec {
    * @throws RangeError if memory runs out.
    */
   static async create(options: CodecOptions = {}): Promise<Codec> {
-    const settings = checkCodecOptions(options)
-    return make(await loadInstance(own(options).wasm), settings)
+    const { format: name, wasm } = own(options)
+    const format = await loadFormat(name)
+    const settings = checkCodecOptions(options, format)
+    return make(await loadInstance(format, wasm), settings)
   }
 
   /**
@@ -58,8 +63,10 @@ export class Codec {
    * @throws RangeError if memory runs out.
    */
   static createSync(options: CodecOptions = {}): Codec {
-    const settings = checkCodecOptions(options)
-    return make(loadInstanceSync(own(options).wasm), settings)
+    const { format: name, wasm } = own(options)
+    const format = loadFormatSync(name)
+    const settings = checkCodecOptions(options, format)
+    return make(loadInstanceSync(format, wasm), settings)
   }
 
   private constructor(instance: Instance, settings: Settings) {

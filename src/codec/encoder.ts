@@ -1,10 +1,11 @@
 import { targetTooSmall } from "./errors.js"
+import type { Give } from "./format.js"
 import { framesLength, LONG_HEAD_BYTES, writeFrames } from "./frames.js"
 import { INPUT, type Instance, OUTPUT } from "./instance.js"
 import { openDictionary } from "./large.js"
 import { NULL, type Pointer } from "./module-memory.js"
 import type { Settings, Training } from "./options.js"
-import { copied, dictionaryPart, type Give, writePart } from "./part-writer.js"
+import { copied, writePart } from "./part-writer.js"
 import { Trainer } from "./trainer.js"
 import { ARENA_HEAD_BYTES, SENTINEL_BYTES } from "./wire.js"
 
@@ -55,9 +56,9 @@ export class Encoder {
     return true
   }
 
-  /** Returns the LZ4D part that sends the dictionary; undefined if there is none. */
+  /** Returns the part that sends the dictionary; undefined if there is none. */
   dictionaryPart(): Uint8Array | undefined {
-    return this.#dictionaryBytes && dictionaryPart(this.#dictionaryBytes)
+    return this.#dictionaryBytes && this.#instance.format.dictionaryPart(this.#dictionaryBytes)
   }
 
   part(plain: Uint8Array): Uint8Array {

@@ -1,4 +1,5 @@
-import { DICTIONARY_MAX_BYTES, EXPANSION_MAX, SENTINEL_BYTES } from "./wire.js"
+import type { RefusedPart, Rule } from "./refused-part.js"
+import { DICTIONARY_MAX_BYTES, SENTINEL_BYTES } from "./wire.js"
 
 /** A rule that a peer broke; RFC.md section 5 lists the codes. */
 export type ProtocolErrorCode =
@@ -15,6 +16,19 @@ export type ProtocolErrorCode =
   | "ERR_LZ4_DICTIONARY_REPEATED"
   | "ERR_LZ4_DICTIONARY_MULTIPART"
   | "ERR_LZ4_ARENA"
+  | "ERR_ZSTD_PART_TOO_SHORT"
+  | "ERR_ZSTD_UNKNOWN_SENTINEL"
+  | "ERR_ZSTD_TRUNCATED"
+  | "ERR_ZSTD_BLOCK_TOO_LARGE"
+  | "ERR_ZSTD_BUDGET_EXCEEDED"
+  | "ERR_ZSTD_IMPLAUSIBLE_SIZE"
+  | "ERR_ZSTD_CORRUPT_BLOCK"
+  | "ERR_ZSTD_SIZE_MISMATCH"
+  | "ERR_ZSTD_TRAILING_BYTES"
+  | "ERR_ZSTD_DICTIONARY_SIZE"
+  | "ERR_ZSTD_DICTIONARY_REPEATED"
+  | "ERR_ZSTD_DICTIONARY_MULTIPART"
+  | "ERR_ZSTD_ARENA"
   | "ERR_ZMTP_GREETING"
   | "ERR_ZMTP_FRAME"
   | "ERR_ZMTP_HANDSHAKE"
@@ -39,64 +53,47 @@ export class ProtocolError extends Error {
   }
 }
 
-/** A part that broke a rule. */
-export interface RefusedPart {
-  /** Its index in the message. */
-  part: number
-  /** Its first bytes, up to 12. */
-  head: Uint8Array
-  wireBytes: number
-  /** The plaintext that it declares, in bytes. */
-  plainBytes: bigint
-  /** Bytes that maxMessageSize left for it. */
-  budgetLeft: bigint
-  budgetBytes: number
-  blockMax: number
-}
-
-// The rules in the order of -ZL_E_* in zeromq_lz4.h, from 1.
-const PART_RULES: readonly [ProtocolErrorCode, (violation: RefusedPart) => string][] = [
+// The rules in the order of -ZL_E_* in zeromq_lz4.h, from 1. A format may have others.
+const PART_RULES: readonly Rule[] = [
+  ["PART_TOO_SHORT", (o) => `is ${o.wireBytes} bytes long; a sentinel takes ${SENTINEL_BYTES}`],
   [
-    "ERR_LZ4_PART_TOO_SHORT",
-    (o) => `is ${o.wireBytes} bytes long; a sentinel takes ${SENTINEL_BYTES}`,
-  ],
-  [
-    "ERR_LZ4_UNKNOWN_SENTINEL",
+    "UNKNOWN_SENTINEL",
     (o) => `begins with ${hex(o.head.subarray(0, SENTINEL_BYTES))}, not a sentinel`,
   ],
-  ["ERR_LZ4_TRUNCATED", (o) => `ends after ${o.wireBytes} bytes, before its last block does`],
+  ["TRUNCATED", (o) => `ends after ${o.wireBytes} bytes, before its last block does`],
   [
-    "ERR_LZ4_BLOCK_TOO_LARGE",
+    "BLOCK_TOO_LARGE",
     (o) => `declares one block of ${o.plainBytes} bytes; at most ${o.blockMax} are allowed`,
   ],
-  ["ERR_LZ4_BUDGET_EXCEEDED", describeExcess],
+  ["BUDGET_EXCEEDED", describeExcess],
   [
-    "ERR_LZ4_IMPLAUSIBLE_SIZE",
-    (o) =>
-      `declares ${o.plainBytes} bytes, more than ${EXPANSION_MAX} times the bytes of its blocks`,
+    "IMPLAUSIBLE_SIZE",
+    (o) => `declares ${o.plainBytes} bytes, more than its ${o.wireBytes} bytes can hold`,
   ],
-  ["ERR_LZ4_CORRUPT_BLOCK", (o) => `declares ${o.plainBytes} bytes; a block does not decode`],
-  ["ERR_LZ4_SIZE_MISMATCH", (o) => `declares ${o.plainBytes} bytes; a block decodes to fewer`],
-  ["ERR_LZ4_TRAILING_BYTES", (o) => `has bytes after the last block of its ${o.plainBytes} bytes`],
+  ["CORRUPT_BLOCK", (o) => `declares ${o.plainBytes} bytes; a block does not decode`],
+  ["SIZE_MISMATCH", (o) => `declares ${o.plainBytes} bytes; a block decodes to fewer`],
+  ["TRAILING_BYTES", (o) => `has bytes after the last block of its ${o.plainBytes} bytes`],
   [
-    "ERR_LZ4_DICTIONARY_SIZE",
+    "DICTIONARY_SIZE",
     (o) =>
-      `is a dictionary of ${o.wireBytes - SENTINEL_BYTES} bytes, not 1 to ${DICTIONARY_MAX_BYTES}`,
+      `is a dictionary of ${o.wireBytes - o.format.dictionaryAt} bytes, not 1 to ${DICTIONARY_MAX_BYTES}`,
   ],
-  ["ERR_LZ4_DICTIONARY_REPEATED", () => "is a second dictionary; one is allowed per connection"],
-  ["ERR_LZ4_DICTIONARY_MULTIPART", () => "is a dictionary inside a multipart message"],
+  ["DICTIONARY_REPEATED", () => "is a second dictionary; one is allowed per connection"],
+  ["DICTIONARY_MULTIPART", () => "is a dictionary inside a multipart message"],
   [
-    "ERR_LZ4_ARENA",
+    "ARENA",
     (o) => `is a malformed arena of ${o.wireBytes} bytes, or has more parts than these allow`,
   ],
 ]
 
 /** Returns the error for a part that the module refused with a negative status. */
 export function partError(status: number, part: RefusedPart): ProtocolError | RangeError {
-  const rule = PART_RULES[-status - 1]
+  const { format } = part
+  const rule = format.ruleOf(status) ?? PART_RULES[-status - 1]
   // A limit of this side. A dictionary declares no plaintext.
   if (!rule) return outOfMemory(`part ${part.part}`, part.plainBytes || part.wireBytes)
-  const [code, describe] = rule
+  const [suffix, describe] = rule
+  const code = `ERR_${format.name.toUpperCase()}_${suffix}` as ProtocolErrorCode
   return new ProtocolError(code, `part ${part.part} ${describe(part)}`)
 }
 

@@ -1,6 +1,7 @@
 export { Codec } from "./codec.js"
 export { ProtocolError, type ProtocolErrorCode } from "./errors.js"
+export type { FormatName } from "./format.js"
 export type { WasmSource } from "./module.js"
-export type { CodecOptions, Lz4Level, Lz4Options } from "./options.js"
+export type { CodecOptions, Lz4Level, Lz4Options, ZstdLevel } from "./options.js"
 export type { Traffic } from "./traffic.js"
 export { trainDictionary } from "./trainer.js"

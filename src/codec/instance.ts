@@ -1,14 +1,15 @@
 import { copy } from "./arrays.js"
+import type { FormatOf } from "./format.js"
 import { type MemoryExports, ModuleMemory, type Pointer } from "./module-memory.js"
 import type { Source } from "./source.js"
 
-/** The exports that wasm/zeromq_lz4.h describes. */
+/** The exports that wasm/zeromq_lz4.h describes: those that the modules of all formats have. */
 export interface Exports extends MemoryExports {
-  zl_lz4_version(): number
   zl_block_max(): number
   zl_part_max(): number
   zl_dictionary_open(bytes: Pointer, length: number): Pointer
   zl_dictionary_close(dictionary: Pointer): void
+  zl_dictionary_check(dictionary: Pointer): number
   zl_dictionary_bytes(dictionary: Pointer): Pointer
   zl_dictionary_length(dictionary: Pointer): number
   zl_receiver_open(budgetLow: number, budgetHigh: number, revision: number): Pointer
@@ -23,25 +24,15 @@ export interface Exports extends MemoryExports {
     place: number,
     part: Pointer,
   ): number
-  zl_receive_block(part: Pointer, length: Pointer): number
   zl_receive_dictionary(receiver: Pointer, bytes: Pointer, length: number): number
-  zl_block_decode(
-    dictionary: Pointer,
-    source: Pointer,
-    blockBytes: number,
+  zl_part_decode(
+    receiver: Pointer,
+    wire: Pointer,
+    wireBytes: number,
+    part: Pointer,
     target: Pointer,
-    plain: number,
   ): number
-  zl_block_bound(plain: number): number
   zl_part_encode(
-    dictionary: Pointer,
-    source: Pointer,
-    plain: number,
-    target: Pointer,
-    effort: number,
-  ): number
-  zl_multi_head(target: Pointer, plainLow: number, plainHigh: number): void
-  zl_multi_block(
     dictionary: Pointer,
     source: Pointer,
     plain: number,
@@ -143,20 +134,25 @@ export interface InputUser {
   moveOut(): void
 }
 
+/** A format of compressed parts. */
+export type Format = FormatOf<Instance>
+
 /** One instance of the module, with its memory. */
 export class Instance extends ModuleMemory<Exports> {
+  readonly format: Format
   readonly module: WebAssembly.Module
   /** The zl_part that calls into the module fill. */
   readonly part: Pointer
-  /** Maximum plaintext of one block, in bytes. */
+  /** Parts of more plaintext than this, in bytes, are never sent plain. */
   readonly blockMax: number
   /** Maximum plaintext of a part that is encoded or decoded in shared memory, in bytes. */
   readonly partMax: number
   /** The owner of bytes in INPUT, which stay there until `scratch` is called for it. */
   inputUser: InputUser | undefined
 
-  constructor(module: WebAssembly.Module) {
-    super(module, "zl_transcode")
+  constructor(module: WebAssembly.Module, format: Format) {
+    super(module, format.ownExport)
+    this.format = format
     this.module = module
     this.blockMax = this.exports.zl_block_max()
     this.partMax = this.exports.zl_part_max()

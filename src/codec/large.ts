@@ -28,7 +28,8 @@ export function withLargeInstance<T>(
 ): T {
   const size = plainBytes > MODERATE_MAX_BYTES ? "huge" : "moderate"
   const last = kept[size]?.deref()
-  const instance = last?.module === shared.module ? last : new Instance(shared.module)
+  const instance =
+    last?.module === shared.module ? last : new Instance(shared.module, shared.format)
   kept[size] = new WeakRef(instance)
   let opened = NULL
   try {

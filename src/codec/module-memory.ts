@@ -22,9 +22,9 @@ export class ModuleMemory<Exports extends MemoryExports> {
   #fields = new DataView(new ArrayBuffer(0))
 
   /** @param own an export by which the module is recognised. */
-  constructor(module: WebAssembly.Module, own: keyof Exports) {
+  constructor(module: WebAssembly.Module, own: string) {
     const isOurs = WebAssembly.Module.exports(module).some(({ name }) => name === own)
-    if (!isOurs) throw foreign(`no ${String(own)}`)
+    if (!isOurs) throw foreign(`no ${own}`)
     // Growth needs no notification: a stale view has length 0.
     const imports = { env: { emscripten_notify_memory_growth: () => {} } }
     try {

@@ -1,6 +1,6 @@
-import embedded from "../../build/zeromq-lz4.wasm"
 import { shown, wasmError, withCode, wrongType, wrongValue } from "./errors.js"
-import { Instance } from "./instance.js"
+import { type Format, Instance } from "./instance.js"
+import { lz4 } from "./lz4/format.js"
 
 /**
  * A source of the module: its bytes, a compiled module, or a URL to fetch. `WebAssembly` is not
@@ -20,13 +20,19 @@ const fetched = new Map<string, Promise<Instance>>()
 /** Instances of sources that are being compiled. */
 const compiling = new WeakMap<object, Promise<Instance>>()
 
-/** Returns the instance of a source, created on first use. A failure is not cached. */
-export async function loadInstance(source: WasmSource = embedded): Promise<Instance> {
+/**
+ * Returns the instance of a source, created on first use. A failure is not cached. A source is always of
+ * the same format.
+ */
+export async function loadInstance(
+  format: Format = lz4,
+  source: WasmSource = format.wasm,
+): Promise<Instance> {
   checkAvailable()
   if (source instanceof URL) {
     let pending = fetched.get(source.href)
     if (!pending) {
-      pending = fetchInstance(source)
+      pending = fetchInstance(format, source)
       fetched.set(source.href, pending)
       pending.catch(() => fetched.delete(source.href))
     }
@@ -34,11 +40,11 @@ export async function loadInstance(source: WasmSource = embedded): Promise<Insta
   }
   const known = instances.get(source)
   if (known) return known
-  if (source instanceof WebAssembly.Module) return loadInstanceSync(source)
+  if (source instanceof WebAssembly.Module) return loadInstanceSync(format, source)
   const bytes = checkBytes(source)
   let pending = compiling.get(source)
   if (!pending) {
-    pending = compileInstance(source, bytes).finally(() => compiling.delete(source))
+    pending = compileInstance(format, source, bytes).finally(() => compiling.delete(source))
     compiling.set(source, pending)
   }
   return pending
@@ -50,34 +56,42 @@ function checkAvailable(): void {
 
 type Bytes = ArrayBuffer | ArrayBufferView
 
-async function compileInstance(source: Bytes, bytes: BufferSource): Promise<Instance> {
+async function compileInstance(
+  format: Format,
+  source: Bytes,
+  bytes: BufferSource,
+): Promise<Instance> {
   const module = await WebAssembly.compile(bytes).catch(refused)
-  return instances.get(source) ?? remember(source, module)
+  return instances.get(source) ?? remember(format, source, module)
 }
 
 /** Returns the same instance synchronously. `source` cannot be a URL. */
-export function loadInstanceSync(source: WasmSource = embedded): Instance {
+export function loadInstanceSync(format: Format = lz4, source: WasmSource = format.wasm): Instance {
   checkAvailable()
   if (source instanceof URL) throw wrongValue("wasm: a URL needs Codec.create() or readCapture()")
   const known = instances.get(source)
   if (known) return known
-  return remember(source, source instanceof WebAssembly.Module ? source : compile(source))
+  return remember(format, source, source instanceof WebAssembly.Module ? source : compile(source))
 }
 
 /** Returns the embedded module, compiled once. Threads share it. */
-export function embeddedModule(): WebAssembly.Module {
-  return loadInstanceSync().module
+export function embeddedModule(format: Format): WebAssembly.Module {
+  return loadInstanceSync(format).module
 }
 
-let receiving: Instance | undefined
+const receiving = new Map<Format, Instance>()
 
 /**
  * Returns the instance that connections receive with. Its output is read in place, and a receiver
  * may send meanwhile, so another instance encodes: its results and memory growth cannot interfere.
  */
-export function receivingInstance(): Instance {
-  receiving ??= new Instance(embeddedModule())
-  return receiving
+export function receivingInstance(format: Format): Instance {
+  let instance = receiving.get(format)
+  if (!instance) {
+    instance = new Instance(embeddedModule(format), format)
+    receiving.set(format, instance)
+  }
+  return instance
 }
 
 function compile(source: Bytes): WebAssembly.Module {
@@ -94,8 +108,8 @@ function refused(error: unknown): never {
   throw withCode(error as Error, "ERR_LZ4_WASM")
 }
 
-function remember(source: object, module: WebAssembly.Module): Instance {
-  const instance = new Instance(module)
+function remember(format: Format, source: object, module: WebAssembly.Module): Instance {
+  const instance = new Instance(module, format)
   instances.set(source, instance)
   return instance
 }
@@ -108,13 +122,13 @@ function checkBytes(source: Bytes): BufferSource {
   return new Uint8Array(source.buffer as ArrayBuffer, source.byteOffset, source.byteLength)
 }
 
-async function fetchInstance(url: URL): Promise<Instance> {
+async function fetchInstance(format: Format, url: URL): Promise<Instance> {
   try {
     const bytes = await readUrl(url)
     // A server that answers with its HTML page would otherwise fail with "expected magic word".
     if (bytes[0] !== 0 || bytes[1] !== 0x61 || bytes[2] !== 0x73 || bytes[3] !== 0x6d)
       throw wasmError("not a WebAssembly module")
-    return new Instance(await WebAssembly.compile(bytes))
+    return new Instance(await WebAssembly.compile(bytes), format)
   } catch (error) {
     throw wasmError(`${url.href.slice(0, 200)}: ${reason(error)}`, error)
   }

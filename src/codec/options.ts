@@ -1,10 +1,17 @@
 import { fixedView, isUint8Array } from "../base/fixed-view.js"
 import { outOfRange, shown, wrongType, wrongValue } from "./errors.js"
+import type { FormatName } from "./format.js"
+import type { Format } from "./instance.js"
+import { integer } from "./integer.js"
+import { lz4 } from "./lz4/format.js"
 import type { WasmSource } from "./module.js"
 import { DICTIONARY_MAX_BYTES } from "./wire.js"
 
 /** A compression level. 0 is LZ4. The others are those of LZ4HC: higher ones take longer. */
 export type Lz4Level = 0 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12
+
+/** A compression level of Zstandard: higher ones compress more and take longer. */
+export type ZstdLevel = -7 | -6 | -5 | -4 | -3 | -2 | -1 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9
 
 /**
  * Options of one endpoint or codec: how it compresses, and what it accepts. Any peer can read the
@@ -68,10 +75,11 @@ export interface CodecOptions extends Omit<Lz4Options, "level" | "arenas" | "aut
    */
   autoDictionary?: boolean | { capacity?: number; trigger?: number }
   /**
-   * 0: LZ4. 3 to 12: LZ4HC, which compresses more and takes longer the higher it is. "none":
-   * nothing is compressed, no dictionary is sent, and no arena is made. Default: 0.
+   * 0: LZ4. 3 to 12: LZ4HC, which compresses more and takes longer the higher it is. With the format
+   * "zstd": -7 (the fastest) to -1, and 1 to 9. "none": nothing is compressed, no dictionary is sent,
+   * and no arena is made. Default: 0; with "zstd" 1.
    */
-  level?: Lz4Level | "none"
+  level?: Lz4Level | ZstdLevel | "none"
   /**
    * Whether `encodeBatch` puts small messages into one part. Only for peers that read revision 2.
    * Default: false. RFC.md appendix A.
@@ -82,20 +90,14 @@ export interface CodecOptions extends Omit<Lz4Options, "level" | "arenas" | "aut
    * RFC.md section 7.
    */
   maxMessageSize?: number
-  /** The WebAssembly module to use instead of the embedded one. */
+  /** The format of compressed parts. Default: "lz4". */
+  format?: FormatName
+  /** The WebAssembly module to use instead of the embedded one, which has to be the format's. */
   wasm?: WasmSource
 }
 
 /** The effort that compresses nothing. */
 export const NO_EFFORT = 0
-
-const ACCELERATION_MAX = 65537
-const MIN_COMPRESS_BYTES = 512
-/** The default of `minCompressSize` with a dictionary. */
-export const MIN_COMPRESS_BYTES_WITH_DICTIONARY: number = 128
-
-const LEVEL_MIN = 3
-const LEVEL_MAX = 12
 
 /** The first format revision with arenas, and the latest one. */
 export const ARENAS_REVISION = 2
@@ -114,7 +116,7 @@ export const LZ4_NAMES: readonly string[] = [
   "arenas",
   "revision",
 ]
-const CODEC_NAMES = [...LZ4_NAMES, "maxMessageSize", "wasm"]
+const CODEC_NAMES = [...LZ4_NAMES, "format", "maxMessageSize", "wasm"]
 
 /** Limits on received messages, with defaults filled in. */
 export interface ReceiveSettings {
@@ -136,11 +138,12 @@ export interface Training {
 
 /** Options with defaults filled in. */
 export interface Settings extends ReceiveSettings {
+  format: FormatName
   /** A copy, because the caller may change its array later. */
   dictionary: Uint8Array | undefined
   training: Training | undefined
   minCompressBytes: number
-  /** The effort as the module takes it: the acceleration, the negative of a level, or NO_EFFORT. */
+  /** The effort as the format's module takes it, or NO_EFFORT. */
   effort: number
   /** Whether the effort adapts to each connection. */
   adaptive: boolean
@@ -149,11 +152,11 @@ export interface Settings extends ReceiveSettings {
 }
 
 /** Checks options. Throws TypeError or RangeError with the given and the allowed values. */
-export function checkCodecOptions(options: CodecOptions): Settings {
+export function checkCodecOptions(options: CodecOptions, format: Format = lz4): Settings {
   const own = ownOptions(options, CODEC_NAMES)
   if ((own as Lz4Options).level === "adaptive") throw wrongValue('level "adaptive" is for sockets')
   if ((own as Lz4Options).arenas === "auto") throw wrongValue('arenas "auto" is for sockets')
-  return readLz4Options(own, checkBudget(own.maxMessageSize))
+  return readLz4Options(own as Lz4Options, format, checkBudget(own.maxMessageSize))
 }
 
 /** Returns the maximum plaintext of one message in bytes; -1 is no limit. */
@@ -166,11 +169,12 @@ export function checkLz4Options(
   options: Lz4Options,
   budgetBytes: number,
   others: readonly string[] = [],
+  format: Format = lz4,
 ): Settings {
   const given = ownOptions(options, [...LZ4_NAMES, ...others])
   const { autoDictionary, isShared } = splitTraining(given.autoDictionary)
   given.autoDictionary = autoDictionary
-  const settings = readLz4Options(given, budgetBytes)
+  const settings = readLz4Options(given, format, budgetBytes)
   const { training } = settings
   return { ...settings, training: training && { ...training, isShared } }
 }
@@ -194,8 +198,9 @@ export function checkEndpointOptions(
   options: Lz4Options,
   budgetBytes: number,
   others: readonly string[],
+  format: Format = lz4,
 ): Settings {
-  const settings = checkLz4Options(options, budgetBytes, others)
+  const settings = checkLz4Options(options, budgetBytes, others, format)
   const { level, acceleration } = own(options)
   return {
     ...settings,
@@ -219,16 +224,18 @@ export function ownOptions<T extends object>(options: T, known: readonly string[
   return own(options)
 }
 
-function readLz4Options(options: Lz4Options, budgetBytes: number): Settings {
+function readLz4Options(options: Lz4Options, format: Format, budgetBytes: number): Settings {
   const { dictionary, minCompressSize, arenas, revision } = options
   const min = (defaultBytes: number) => integer("minCompressSize", minCompressSize, defaultBytes, 0)
-  const minWithDictionary = min(MIN_COMPRESS_BYTES_WITH_DICTIONARY)
+  const [minBytes, minBytesWithDictionary] = format.minCompressBytes
+  const minWithDictionary = min(minBytesWithDictionary)
   const settings: Settings = {
+    format: format.name,
     budgetBytes,
-    dictionary: dictionary === undefined ? undefined : checkDictionary(dictionary),
+    dictionary: dictionary === undefined ? undefined : checkDictionary(dictionary, format),
     training: readTraining(options, minWithDictionary),
-    minCompressBytes: dictionary ? minWithDictionary : min(MIN_COMPRESS_BYTES),
-    effort: readEffort(options),
+    minCompressBytes: dictionary ? minWithDictionary : min(minBytes),
+    effort: readEffort(format, options),
     adaptive: options.level === "adaptive",
     arenas: arenas === undefined || arenas === "auto" ? "auto" : checkArenas(arenas),
     revision: integer("revision", revision, ARENAS_REVISION, 1, ARENAS_REVISION),
@@ -260,7 +267,7 @@ export function checkCapacity(capacity: unknown): number {
   return integer("capacity", capacity, CAPACITY, 1, DICTIONARY_MAX_BYTES)
 }
 
-function readEffort({ acceleration, level }: Lz4Options): number {
+function readEffort(format: Format, { acceleration, level }: Lz4Options): number {
   const isNamed = level === "none" || level === "adaptive"
   if (isNamed && acceleration !== undefined)
     throw wrongValue(`acceleration applies to level 0 only; got it with level "${level}"`)
@@ -269,22 +276,18 @@ function readEffort({ acceleration, level }: Lz4Options): number {
     throw wrongType(
       `level must be a number; got ${shown(level)} ("none" and, for sockets, "adaptive" are also levels)`,
     )
-  const checked = isNamed ? 0 : integer("level", level, 0, 0, LEVEL_MAX)
-  if (checked === 0) return integer("acceleration", acceleration, 1, 1, ACCELERATION_MAX)
-  if (checked < LEVEL_MIN)
-    throw outOfRange(`level must be 0, or ${LEVEL_MIN} to ${LEVEL_MAX}; got ${checked}`)
-  if (acceleration !== undefined)
-    throw wrongValue(`acceleration applies to level 0 only; got it with level ${checked}`)
-  return -checked
+  return format.readEffort(isNamed ? undefined : level, acceleration)
 }
 
 /** Returns a copy of a dictionary. */
-export function checkDictionary(dictionary: unknown): Uint8Array {
+export function checkDictionary(dictionary: unknown, format: Format = lz4): Uint8Array {
   const bytes = checkView("dictionary", dictionary)
   if (bytes.length < 1 || bytes.length > DICTIONARY_MAX_BYTES)
     throw outOfRange(
       `dictionary must be 1 to ${DICTIONARY_MAX_BYTES} bytes long; got ${bytes.length}`,
     )
+  const why = format.refusesDictionary(bytes)
+  if (why) throw wrongValue(`dictionary ${why}`)
   return new Uint8Array(bytes)
 }
 
@@ -307,24 +310,5 @@ function checkArenas(arenas: unknown): boolean {
 /** @throws TypeError if the value is neither true nor false. */
 export function boolean(name: string, value: unknown): boolean {
   if (typeof value !== "boolean") throw wrongType(`${name} must be a boolean; got ${shown(value)}`)
-  return value
-}
-
-/**
- * Returns an integer from `min` to `max`, or `defaultValue` if none is given.
- *
- * @throws TypeError or RangeError for other values.
- */
-export function integer(
-  name: string,
-  value: unknown,
-  defaultValue: number,
-  min: number,
-  max: number = Number.MAX_SAFE_INTEGER,
-): number {
-  if (value === undefined) return defaultValue
-  if (typeof value !== "number") throw wrongType(`${name} must be a number; got ${shown(value)}`)
-  if (!Number.isInteger(value) || value < min || value > max)
-    throw outOfRange(`${name} must be an integer from ${min} to ${max}; got ${value}`)
   return value
 }

@@ -5,6 +5,7 @@ import { appendBody, frameHead, framesChunk, partsOf } from "./bare-frames.js"
 import { type Chunk, ChunkBuilder, type Content } from "./chunk.js"
 import { DictionaryGroups, type Recipient } from "./dictionary-groups.js"
 import { closed } from "./errors.js"
+import { loadFormatSync } from "./formats.js"
 import { FrameHead, LONG_HEAD_BYTES, MORE } from "./frames.js"
 import { GOES_PLAIN, INPUT, type Instance, IS_TRIED, LARGE_PART, OUTPUT } from "./instance.js"
 import { BYPASS_FRAMES, BYPASS_MIN_BYTES } from "./long-bodies.js"
@@ -12,7 +13,7 @@ import { loadInstanceSync } from "./module.js"
 import type { Pointer } from "./module-memory.js"
 import { ARENAS_REVISION, NO_EFFORT, type Settings } from "./options.js"
 import { type Packing, packingFor } from "./packing.js"
-import { copied, dictionaryPart, writeLarge } from "./part-writer.js"
+import { copied, writeLarge } from "./part-writer.js"
 import { ArraySource } from "./source.js"
 import { Transcoder, type TranscoderSink } from "./transcoder.js"
 import { SENTINEL_BYTES, uint64 } from "./wire.js"
@@ -89,7 +90,7 @@ export class Sender {
   #open(): { instance: Instance; transcoder: Transcoder } {
     if (this.#opened) return this.#opened
     if (this.#users <= 0) throw closed("the endpoint")
-    const instance = loadInstanceSync()
+    const instance = loadInstanceSync(loadFormatSync(this.#settings.format))
     const settings = { ...this.#settings, effort: this.#effort, arenas: this.#arenas }
     this.#opened = { instance, transcoder: Transcoder.sending(instance, settings, undefined, true) }
     return this.#opened
@@ -257,8 +258,10 @@ export class Sender {
 
   /** The message that sends the dictionary; undefined if there is none. */
   get dictionaryFrame(): Uint8Array | undefined {
-    const { dictionary } = this.#settings
-    if (dictionary) this.#dictionaryFrame ??= frameDictionary(dictionary)
+    const { dictionary, format } = this.#settings
+    if (!dictionary || this.#dictionaryFrame) return this.#dictionaryFrame
+    const part = loadFormatSync(format).dictionaryPart(dictionary)
+    this.#dictionaryFrame = concat([frameHead(part, 0), part])
     return this.#dictionaryFrame
   }
 
@@ -384,10 +387,4 @@ export class Sender {
     this.#gatheredBytes = 0
     return transcoder.run(input, length, this.#sink)
   }
-}
-
-/** Returns the message that sends a dictionary. */
-function frameDictionary(dictionary: Uint8Array): Uint8Array {
-  const part = dictionaryPart(dictionary)
-  return concat([frameHead(part, 0), part])
 }

@@ -1,5 +1,7 @@
 import { setTimeout } from "../base/runtime.js"
 import { outOfMemory, shown, wrongType } from "./errors.js"
+import type { FormatName } from "./format.js"
+import { loadFormat } from "./formats.js"
 import { INPUT, Instance } from "./instance.js"
 import { loadInstance } from "./module.js"
 import { NULL, type Pointer } from "./module-memory.js"
@@ -78,21 +80,23 @@ const nextTurn = () => new Promise<void>((resolve) => setTimeout(resolve, 0))
  * @param samples Typical messages, as many as there are. The first 2 × `capacity` bytes of each are
  * used, up to 1 MiB in all.
  * @param options `capacity` is the maximum size of the dictionary in bytes: 1 to 8192, default
- * 2048.
+ * 2048. `format`: "lz4" (default) or "zstd".
  * @returns The dictionary, which belongs to the caller; an empty array if one would gain nothing.
  * @throws TypeError if a sample is not a Uint8Array, or an option is unknown.
  * @throws RangeError if `capacity` is out of range, or memory runs out.
  */
 export async function trainDictionary(
   samples: Iterable<Uint8Array>,
-  options: { capacity?: number } = {},
+  options: { capacity?: number; format?: FormatName } = {},
 ): Promise<Uint8Array> {
-  const capacityBytes = checkCapacity(ownOptions(options, ["capacity"]).capacity)
+  const given = ownOptions(options, ["capacity", "format"])
+  const capacityBytes = checkCapacity(given.capacity)
+  const format = await loadFormat(given.format)
   if (typeof samples?.[Symbol.iterator] !== "function")
     throw wrongType(`samples must be an iterable of Uint8Array; got ${shown(samples)}`)
   // The training's memory is freed with the instance.
-  const { module } = await loadInstance()
-  const trainer = new Trainer(new Instance(module), {
+  const { module } = await loadInstance(format)
+  const trainer = new Trainer(new Instance(module, format), {
     capacityBytes,
     trigger: 1,
     minCompressBytes: 0,

@@ -23,7 +23,7 @@ import { copied, writeLarge } from "./part-writer.js"
 import { FrontSource } from "./source.js"
 import type { Traffic } from "./traffic.js"
 import type { Trainer } from "./trainer.js"
-import { HEAD_BYTES, LAST, uint64 } from "./wire.js"
+import { LAST, uint64 } from "./wire.js"
 
 const NOTHING = new Uint8Array(0)
 
@@ -37,8 +37,8 @@ interface Large {
   bodyBytes: number
   place: number
   index: number
-  /** The blocks of a received part once its body is complete; its plaintext, in all and left. */
-  blocks: Iterator<Uint8Array> | undefined
+  /** The pieces of a received part once its body is complete; its plaintext, in all and left. */
+  pieces: Generator<Uint8Array> | undefined
   plainBytes: number
   plainLeft: number
 }
@@ -71,7 +71,7 @@ export class Transcoder {
   /** Bytes of the input that were consumed, and whether the sink goes on. */
   #consumed = 0
   #goesOn = true
-  /** The large part whose body is being collected or, block by block, decoded. */
+  /** The large part whose body is being collected or, piece by piece, decoded. */
   #large: Large | undefined
 
   /** Opens a transcoder from the wire to plain ZMTP. A `greeted` stream begins after the greeting. */
@@ -157,7 +157,7 @@ export class Transcoder {
         rest = NOTHING
         goOn = this.sends
           ? this.#encodeLarge(this.#large, sink)
-          : this.#decodeBlock(this.#large, sink)
+          : this.#decodePiece(this.#large, sink)
       } else {
         const end = isContinued || this.sends ? rest.length : findPlainBody(rest)
         goOn = this.#window(rest.subarray(0, end), sink)
@@ -226,6 +226,7 @@ export class Transcoder {
   }
 
   close(): void {
+    this.#large?.pieces?.return(undefined)
     this.#leftover.close()
     this.#instance.exports.zl_transcoder_close(this.handle)
   }
@@ -291,7 +292,7 @@ export class Transcoder {
     const bodyBytes = instance.wide(part, 0)
     const place = instance.word(part, 2)
     const index = instance.word(part, 3)
-    this.#large = { bodyBytes, place, index, blocks: undefined, plainBytes: 0, plainLeft: 0 }
+    this.#large = { bodyBytes, place, index, pieces: undefined, plainBytes: 0, plainLeft: 0 }
     this.#need = bodyBytes
   }
 
@@ -310,35 +311,35 @@ export class Transcoder {
   }
 
   /**
-   * Decodes the next block of a large part whose body is complete, so that a sink can stop between
-   * blocks. Returns whether to go on.
+   * Decodes the next piece of a large part whose body is complete, so that a sink can stop between
+   * pieces. Returns whether to go on.
    */
-  #decodeBlock(large: Large, sink: TranscoderSink): boolean {
+  #decodePiece(large: Large, sink: TranscoderSink): boolean {
     const instance = this.#instance
     const { zl_transcoder_receiver, zl_large_done } = instance.exports
-    let { blocks } = large
-    if (!blocks) {
+    let { pieces } = large
+    if (!pieces) {
       const decoder = new Decoder(instance, zl_transcoder_receiver(this.handle), this.#budgetBytes)
-      blocks = decoder.blocks(this.#bodyOf(large), large.place, large.index)
+      pieces = decoder.pieces(this.#bodyOf(large), large.place, large.index)
     }
     // Dictionaries and arenas are never large, so there is always plaintext.
-    const block = blocks.next().value as Uint8Array
-    if (!large.blocks) {
-      large.blocks = blocks
+    const piece = pieces.next().value as Uint8Array
+    if (!large.pieces) {
+      large.pieces = pieces
       large.plainBytes = large.plainLeft = instance.wide(instance.part, 0)
       this.#need = 1
       const head = new Uint8Array(LONG_HEAD_BYTES)
       const flags = large.place & LAST ? 0 : MORE
       sink.take(head.subarray(0, writeFrameHead(head, 0, flags, large.plainBytes)), false)
     }
-    large.plainLeft -= block.length
+    large.plainLeft -= piece.length
     if (large.plainLeft === 0) {
       // The head was already passed on.
       const head = instance.scratch(OUTPUT, LONG_HEAD_BYTES)
       zl_large_done(this.handle, head, ...uint64(large.plainBytes))
       this.#large = undefined
     }
-    return sink.take(block, false)
+    return sink.take(piece, false)
   }
 
   /** Passes on the head of a large part and its transcoded body. Returns whether to go on. */
@@ -366,7 +367,7 @@ export class Transcoder {
     if (status === E_PARTS) return tooManyParts()
     const frame = new FrameHead()
     const body = frame.read(refused, 0)
-    const head = refused.slice(body, body + HEAD_BYTES)
+    const head = refused.slice(body, body + instance.format.headBytes)
     const seen = { head, wireBytes: frame.bodyBytes, part: zl_part_index(this.handle) }
     return refusal(instance, status, seen, this.#budgetBytes)
   }

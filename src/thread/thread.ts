@@ -5,6 +5,7 @@ import { clockMs, nextTick, setTimeout } from "../base/runtime.js"
 import { throwLater } from "../base/throw-later.js"
 import type { Chunk } from "../codec/chunk.js"
 import { threadError } from "../codec/errors.js"
+import { lz4 } from "../codec/lz4/format.js"
 import { embeddedModule } from "../codec/module.js"
 import type { Slab } from "../codec/slabs.js"
 import { warn } from "../transport/diagnosis.js"
@@ -349,7 +350,7 @@ export class Thread implements SocketOperations, OtherThread, Readable {
 function startWorker(): Worker {
   if (typeof SharedArrayBuffer === "undefined")
     throw threadError(new Error("this runtime has no SharedArrayBuffer"))
-  const workerData = embeddedModule()
+  const workerData = embeddedModule(lz4)
   try {
     // The code is text, because bundlers would leave out a file.
     return new Worker(code, {

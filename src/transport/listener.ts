@@ -1,4 +1,5 @@
 import { BlockList, createServer, type Server, type Socket } from "node:net"
+import { loadFormatSync } from "../codec/formats.js"
 import { loadInstance, receivingInstance } from "../codec/module.js"
 import { familyOf, type HostPort } from "./address.js"
 import { Channel } from "./channel.js"
@@ -35,12 +36,12 @@ export class Listener implements PeerListener {
   }
 
   async listen(address: HostPort): Promise<HostPort> {
-    await loadInstance()
+    await loadInstance(loadFormatSync(this.#options.settings.format))
     return this.listenSync(address)
   }
 
   listenSync(address: HostPort): HostPort {
-    receivingInstance() // here, where an error can be thrown, rather than when a peer connects
+    receivingInstance(loadFormatSync(this.#options.settings.format)) // here, where an error can be thrown, rather than when a peer connects
     const bound = listenTcp(this.#server, address, this.#tcp)
     this.#server.on("error", (error) => this.#emit({ type: "acceptFailed", error }))
     return bound

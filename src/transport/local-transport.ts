@@ -1,3 +1,4 @@
+import { loadFormatSync } from "../codec/formats.js"
 import { receivingInstance } from "../codec/module.js"
 import type { Destination } from "./address.js"
 import type { Connection } from "./connection.js"
@@ -27,7 +28,7 @@ export class LocalTransport implements Transport {
 
   dialer(destination: Destination, onEvent: OnEvent<Connection>): Dialer {
     checkMayConnect()
-    receivingInstance() // made on first use, and here rather than while a peer waits
+    receivingInstance(loadFormatSync(this.#options.settings.format)) // made on first use, and here rather than while a peer waits
     return new Dialer(destination, this.#options, this.#tcp, onEvent)
   }
 }

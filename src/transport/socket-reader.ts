@@ -2,6 +2,7 @@ import type { Socket } from "node:net"
 import { LANDING_BODY_BYTES, LANDING_MIN_BYTES, SLICE_BYTES } from "../base/limits.js"
 import { clockMs } from "../base/runtime.js"
 import { concat } from "../codec/arrays.js"
+import { loadFormatSync } from "../codec/formats.js"
 import { receivingInstance } from "../codec/module.js"
 import type { Traffic } from "../codec/traffic.js"
 import { Transcoder, type TranscoderSink } from "../codec/transcoder.js"
@@ -92,7 +93,11 @@ export class SocketReader implements Readable, TranscoderSink {
     this.#hasCurve = options.handshake.curve !== undefined
     this.#connection = connection
     // Opened here, where a lack of memory refuses the peer before it sends anything.
-    this.#receiver = Transcoder.receiving(receivingInstance(), options.settings, true)
+    this.#receiver = Transcoder.receiving(
+      receivingInstance(loadFormatSync(options.settings.format)),
+      options.settings,
+      true,
+    )
   }
 
   /** Decodes nothing that follows the handshake, which has shown that the peer is a plain one. */

@@ -1,17 +1,17 @@
 /** The plugins with which vitest loads modules of src/. */
 import { readFileSync } from "node:fs"
-import { curveWasm } from "../../scripts/lib/curve-wasm.mjs"
+import { CARRIED, carriedWasm } from "../../scripts/lib/carried-wasm.mjs"
 import { threadWorkerCode } from "../../scripts/lib/thread-worker.mjs"
 
-/** Gives the same as the build for the import of a .wasm file (its bytes), "thread-worker" and "curve-wasm". */
+/** Gives the same as the build for the import of a .wasm file (its bytes), "thread-worker" and "curve-wasm" and the like. */
 export const asInTheBuild = {
   name: "as-in-the-build",
   enforce: "pre" as const,
   resolveId: (id: string): string | undefined =>
-    ["thread-worker", "curve-wasm"].includes(id) ? id : undefined,
+    ["thread-worker", ...CARRIED].includes(id) ? id : undefined,
   load: async (id: string): Promise<string | undefined> => {
     if (id === "thread-worker") return `export default ${JSON.stringify(await threadWorkerCode())}`
-    if (id === "curve-wasm") return `export default "${curveWasm()}"`
+    if (CARRIED.includes(id)) return `export default "${carriedWasm(id)}"`
     if (!id.endsWith(".wasm")) return undefined
     return `export default new Uint8Array(Buffer.from("${readFileSync(id, "base64")}", "base64"))`
   },

@@ -10,6 +10,13 @@ export const SENTINELS = {
   LZ4A: ascii("LZ4A"),
 } as const
 
+export const ZSTD_SENTINELS = {
+  plain: new Uint8Array(4),
+  FRAME: Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd),
+  ZDICT: Uint8Array.of(0x37, 0xa4, 0x30, 0xec),
+  ZSTA: ascii("ZSTA"),
+} as const
+
 export type Form = keyof typeof SENTINELS
 
 export const concat = (...pieces: readonly Uint8Array[]): Uint8Array => joined(pieces)

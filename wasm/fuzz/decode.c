@@ -171,7 +171,7 @@ static void check_encodes_again(situation s, int32_t kind, bytes plain) {
   zl_receiver *receiver = open_receiver(UINT64_MAX, 2, s.dictionary);
   zl_dictionary *dictionary = zl_dictionary_open(s.dictionary.at, (uint32_t)s.dictionary.length);
   REQUIRE(dictionary == zl_receiver_dictionary(receiver));
-  if (kind == ZL_LZ4A) check_arena(receiver, dictionary, plain, zl_read_u32le(s.wire.at + 12));
+  if (kind == ZL_ARENA) check_arena(receiver, dictionary, plain, zl_read_u32le(s.wire.at + 12));
   check_round_trips(receiver, dictionary, plain, 1);
   zl_dictionary_close(dictionary);
   zl_receiver_close(receiver);
@@ -193,7 +193,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   } else {
     REQUIRE(good == (kind > 0));
   }
-  if (kind > 0 && kind != ZL_LZ4D) {
+  if (kind > 0 && kind != ZL_DICTIONARY) {
     REQUIRE((uint64_t)needed <= s.budget);
     REQUIRE(bytes_equal(plain, expected));
     check_encodes_again(s, kind, plain);

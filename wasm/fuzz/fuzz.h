@@ -17,7 +17,7 @@ static inline zl_receiver *open_receiver(uint64_t budget, uint32_t revision, byt
   if (dictionary.length) {
     bytes shipped = dictionary_part(dictionary);
     bytes none;
-    REQUIRE(receive_part(receiver, shipped, ALONE, &none) == ZL_LZ4D);
+    REQUIRE(receive_part(receiver, shipped, ALONE, &none) == ZL_DICTIONARY);
     free(none.at);
     free(shipped.at);
   }

@@ -78,11 +78,11 @@ typedef struct {
   { rule, expected, flags, inner, count, body, sizeof body - 1, budget }
 
 static const arena_case arena_cases[] = {
-    ARENA("a message of one part", ZL_LZ4A, 0, 3, 1, "\0\1x", NO_BUDGET),
-    ARENA("a message without a byte", ZL_LZ4A, 0, 2, 1, "\0\0", 0),
-    ARENA("messages of several parts", ZL_LZ4A, 0, 9, 2, "\0\1x\1\0\0\2yz", 2),
-    ARENA("a long frame around little", ZL_LZ4A, 0, 10, 1, "\2\0\0\0\0\0\0\0\1x", NO_BUDGET),
-    ARENA("a block", ZL_LZ4A, 1, 3, 1, "\60\0\1x", NO_BUDGET),
+    ARENA("a message of one part", ZL_ARENA, 0, 3, 1, "\0\1x", NO_BUDGET),
+    ARENA("a message without a byte", ZL_ARENA, 0, 2, 1, "\0\0", 0),
+    ARENA("messages of several parts", ZL_ARENA, 0, 9, 2, "\0\1x\1\0\0\2yz", 2),
+    ARENA("a long frame around little", ZL_ARENA, 0, 10, 1, "\2\0\0\0\0\0\0\0\1x", NO_BUDGET),
+    ARENA("a block", ZL_ARENA, 1, 3, 1, "\60\0\1x", NO_BUDGET),
     ARENA("A3: a form that does not exist", ZL_E_ARENA, 2, 3, 1, "\0\1x", NO_BUDGET),
     ARENA("A3: byte 5", ZL_E_ARENA, 1 << 8, 3, 1, "\0\1x", NO_BUDGET),
     ARENA("A3: byte 6", ZL_E_ARENA, 1 << 16, 3, 1, "\0\1x", NO_BUDGET),
@@ -125,7 +125,7 @@ static void test_arena(const void *of) {
   zl_receiver *receiver = open_receiver(c->budget, 2);
   bytes frames;
   CHECK_EQUAL(receive_part(receiver, wire, ALONE, &frames), c->expected);
-  if (c->expected == ZL_LZ4A) CHECK_EQUAL(frames.length, c->inner);
+  if (c->expected == ZL_ARENA) CHECK_EQUAL(frames.length, c->inner);
   free(frames.at);
 
   /* A1: it is the only part, which is checked first. */
@@ -134,7 +134,7 @@ static void test_arena(const void *of) {
     free(frames.at);
   }
   /* A valid one is still accepted afterwards. */
-  CHECK_EQUAL(receive_part(receiver, good, ALONE, &frames), ZL_LZ4A);
+  CHECK_EQUAL(receive_part(receiver, good, ALONE, &frames), ZL_ARENA);
   CHECK_EQUAL(frames.length, 2);
   free(frames.at);
   zl_receiver_close(receiver);
@@ -165,14 +165,14 @@ static void test_arena(const void *of) {
 
 static void test_limits(const void *of) {
   (void)of;
-  check_frames(empty_frames(256, 1), 256, NO_BUDGET, ZL_LZ4A);
+  check_frames(empty_frames(256, 1), 256, NO_BUDGET, ZL_ARENA);
   check_frames(empty_frames(257, 1), 256, NO_BUDGET, ZL_E_ARENA);
-  check_frames(empty_frames(4096, 4096), 1, 0, ZL_LZ4A);
-  check_frames(empty_frames(4096, 16), 256, 0, ZL_LZ4A);
+  check_frames(empty_frames(4096, 4096), 1, 0, ZL_ARENA);
+  check_frames(empty_frames(4096, 16), 256, 0, ZL_ARENA);
   check_frames(empty_frames(4097, 4097), 1, 0, ZL_E_ARENA);
   for (size_t more = 0; more < 2; more++) {
     const size_t plain = ZL_ARENA_MAX - ZMTP_LONG_HEAD + more;
-    int32_t expected = more ? ZL_E_ARENA : ZL_LZ4A;
+    int32_t expected = more ? ZL_E_ARENA : ZL_ARENA;
     check_frames(part_frame(filled(fill_text, plain), 0), 1, NO_BUDGET, expected);
   }
   /* Each message has the whole budget, and the arena itself is not counted. */
@@ -181,7 +181,7 @@ static void test_limits(const void *of) {
     stream_add(&frames, part_frame(filled(fill_text, 60), 1));
     stream_add(&frames, part_frame(filled(fill_text, 40), 0));
   }
-  check_frames(bytes_copy(frames.at, frames.length), 20, 100, ZL_LZ4A);
+  check_frames(bytes_copy(frames.at, frames.length), 20, 100, ZL_ARENA);
   check_frames(frames, 20, 99, ZL_E_BUDGET_EXCEEDED);
 }
 
@@ -212,7 +212,7 @@ static void test_encode(const void *of) {
       zl_receiver *receiver = open_receiver(NO_BUDGET, 2);
       if (dictionary) CHECK_EQUAL(zl_receive_dictionary(receiver, history.at, 500), 0);
       bytes got;
-      CHECK_EQUAL(receive_part(receiver, (bytes){target.at, length}, ALONE, &got), ZL_LZ4A);
+      CHECK_EQUAL(receive_part(receiver, (bytes){target.at, length}, ALONE, &got), ZL_ARENA);
       CHECK(bytes_equal(got, frames));
       zl_receiver_close(receiver);
       free(got.at);
@@ -333,13 +333,13 @@ static void test_cheap_parts(const void *of) {
     uint32_t each;
     int32_t expected;
   } arenas[] = {
-      {256, 1, ZL_LZ4A},
-      {256, 5, ZL_LZ4A},
+      {256, 1, ZL_ARENA},
+      {256, 5, ZL_ARENA},
       {256, 6, ZL_E_ARENA},
       {256, 16, ZL_E_ARENA},
       {1, 4096, ZL_E_ARENA},
       /* 22 bytes pay for 352 parts besides those that are free. */
-      {1, 1376, ZL_LZ4A},
+      {1, 1376, ZL_ARENA},
       {1, 1377, ZL_E_ARENA},
   };
   for (size_t i = 0; i < sizeof arenas / sizeof *arenas; i++) {
@@ -359,8 +359,8 @@ static void test_cheap_parts(const void *of) {
     /* A sender stores what would be refused. */
     wire = bytes_new(ZL_ARENA_HEAD_BYTES + length);
     wire.length = zl_arena_encode(NULL, frames.at, length, messages, length / 2, wire.at, 0, 1);
-    CHECK_EQUAL(wire.at[4], arenas[i].expected == ZL_LZ4A);
-    CHECK_EQUAL(receive_part(receiver, wire, ALONE, &got), ZL_LZ4A);
+    CHECK_EQUAL(wire.at[4], arenas[i].expected == ZL_ARENA);
+    CHECK_EQUAL(receive_part(receiver, wire, ALONE, &got), ZL_ARENA);
     CHECK(bytes_equal(got, frames));
     zl_receiver_close(receiver);
     free(got.at);

@@ -1,5 +1,5 @@
 /* Dictionaries: one copy of each in the module, kept while it is used. */
-#include "../dictionary.h"
+#include "../lz4/prepared.h"
 #include "parts.h"
 #include "samples.h"
 #include "test.h"
@@ -86,10 +86,10 @@ static void test_prepared_once(const void *of) {
   bytes plain = bytes_new(300);
   fill_text(plain.at, plain.length);
   free(send_part(dictionary, plain, 1).at);
-  const LZ4_stream_t *prepared = dictionary->prepared;
-  CHECK(prepared != NULL);
+  CHECK(dictionary->prepared != NULL);
+  const LZ4_stream_t *prepared = dictionary->prepared->fast;
   free(send_part(dictionary, plain, 1).at);
-  CHECK(zl_dictionary_prepare(dictionary) == prepared);
+  CHECK(zl_prepare_fast(dictionary) == prepared);
   free(plain.at);
   zl_dictionary_close(dictionary);
 }
@@ -106,7 +106,7 @@ static void test_receivers_share(const void *of) {
   for (int i = 0; i < 3; i++) {
     receivers[i] = zl_receiver_open(NO_BUDGET, NO_BUDGET, 2);
     CHECK(zl_receiver_dictionary(receivers[i]) == NULL);
-    CHECK_EQUAL(receive_part(receivers[i], wire, ALONE, &none), ZL_LZ4D);
+    CHECK_EQUAL(receive_part(receivers[i], wire, ALONE, &none), ZL_DICTIONARY);
     free(none.at);
     CHECK(zl_receiver_dictionary(receivers[i]) == ours);
   }
@@ -134,7 +134,7 @@ static void test_receiver_keeps_it(const void *of) {
 
   zl_receiver *receiver = zl_receiver_open(NO_BUDGET, NO_BUDGET, 2);
   bytes plain;
-  CHECK_EQUAL(receive_part(receiver, shipped, ALONE, &plain), ZL_LZ4D);
+  CHECK_EQUAL(receive_part(receiver, shipped, ALONE, &plain), ZL_DICTIONARY);
   free(plain.at);
   CHECK(wire.length < 40); /* the dictionary is the plaintext */
   CHECK_EQUAL(receive_part(receiver, wire, ALONE, &plain), ZL_LZ4B);
@@ -164,7 +164,7 @@ static void test_wrong_dictionary(const void *of) {
     bytes shipped = dictionary_part(zeros);
     zl_receiver *receiver = zl_receiver_open(NO_BUDGET, NO_BUDGET, 2);
     bytes plain;
-    CHECK_EQUAL(receive_part(receiver, shipped, ALONE, &plain), ZL_LZ4D);
+    CHECK_EQUAL(receive_part(receiver, shipped, ALONE, &plain), ZL_DICTIONARY);
     free(plain.at);
     /* Wrong bytes of the right size if the match is inside, otherwise an error. */
     int32_t status = receive_part(receiver, wire, ALONE, &plain);
@@ -203,7 +203,7 @@ static void test_prepared_hc(const void *of) {
     }
     uint32_t kept = 0;
     for (uint32_t i = 0; i < COUNT; i++)
-      if (opened[i]->prepared_hc) kept++;
+      if (opened[i]->prepared->hc) kept++;
     CHECK_EQUAL(kept, KEPT);
   }
   for (uint32_t i = 0; i < COUNT; i++)

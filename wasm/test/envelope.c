@@ -112,17 +112,17 @@ static const head_case head_cases[] = {
      ZL_E_BUDGET_EXCEEDED},
 
     {"LZ4D of 0 bytes", "LZ4D", 0, 4, NO_BUDGET, ZL_E_DICTIONARY_SIZE},
-    {"LZ4D of 1 byte", "LZ4D", 0, 5, NO_BUDGET, ZL_LZ4D},
-    {"LZ4D of 8192 bytes", "LZ4D", 0, 4 + 8192, NO_BUDGET, ZL_LZ4D},
+    {"LZ4D of 1 byte", "LZ4D", 0, 5, NO_BUDGET, ZL_DICTIONARY},
+    {"LZ4D of 8192 bytes", "LZ4D", 0, 4 + 8192, NO_BUDGET, ZL_DICTIONARY},
     {"LZ4D of 8193 bytes", "LZ4D", 0, 4 + 8193, NO_BUDGET, ZL_E_DICTIONARY_SIZE},
     {"LZ4D of 2^32 + 1 bytes", "LZ4D", 0, 5 + (UINT64_C(1) << 32), NO_BUDGET, ZL_E_DICTIONARY_SIZE},
     {"LZ4D without end", "LZ4D", 0, ENDLESS, NO_BUDGET, ZL_E_DICTIONARY_SIZE},
-    {"LZ4D of 8192 bytes with a budget of 1", "LZ4D", 0, 4 + 8192, 1, ZL_LZ4D},
-    {"LZ4D of 8192 bytes without a budget to spend", "LZ4D", 0, 4 + 8192, 0, ZL_LZ4D},
+    {"LZ4D of 8192 bytes with a budget of 1", "LZ4D", 0, 4 + 8192, 1, ZL_DICTIONARY},
+    {"LZ4D of 8192 bytes without a budget to spend", "LZ4D", 0, 4 + 8192, 0, ZL_DICTIONARY},
 
-    {"an arena of its head", "LZ4A", 0, ZL_ARENA_HEAD_BYTES, NO_BUDGET, ZL_LZ4A},
+    {"an arena of its head", "LZ4A", 0, ZL_ARENA_HEAD_BYTES, NO_BUDGET, ZL_ARENA},
     {"an arena of a byte less", "LZ4A", 0, ZL_ARENA_HEAD_BYTES - 1, NO_BUDGET, ZL_E_ARENA},
-    {"an arena of all that fits", "LZ4A", 0, ZL_ARENA_HEAD_BYTES + ZL_ARENA_MAX, 0, ZL_LZ4A},
+    {"an arena of all that fits", "LZ4A", 0, ZL_ARENA_HEAD_BYTES + ZL_ARENA_MAX, 0, ZL_ARENA},
     {"an arena of a byte more", "LZ4A", 0, ZL_ARENA_HEAD_BYTES + ZL_ARENA_MAX + 1, 0, ZL_E_ARENA},
     {"an arena without end", "LZ4A", 0, ENDLESS, NO_BUDGET, ZL_E_ARENA},
     {"a sentinel in small letters", "lz4b", 0, 100, NO_BUDGET, ZL_E_UNKNOWN_SENTINEL},
@@ -167,7 +167,7 @@ static int32_t expected_of_cut(char form, size_t length, size_t whole, uint64_t 
   if (length < ZL_SENTINEL_BYTES) return ZL_E_PART_TOO_SHORT;
   if (form == 0) return ZL_PLAIN;
   if (form == 'X') return ZL_E_UNKNOWN_SENTINEL;
-  if (form == 'D') return length == ZL_SENTINEL_BYTES ? ZL_E_DICTIONARY_SIZE : ZL_LZ4D;
+  if (form == 'D') return length == ZL_SENTINEL_BYTES ? ZL_E_DICTIONARY_SIZE : ZL_DICTIONARY;
   if (length < ZL_HEAD_BYTES) return ZL_E_TRUNCATED;
   if (length == whole) return form == 'B' ? ZL_LZ4B : ZL_LZ4M;
   if (plain > 255 * (uint64_t)(length - ZL_HEAD_BYTES)) return ZL_E_IMPLAUSIBLE_SIZE;
@@ -471,7 +471,7 @@ static void test_dictionary_is_alone(const void *of) {
     }
     CHECK((zl_receiver_dictionary(receiver) != NULL) == installed);
     CHECK_EQUAL(receive_part(receiver, wire, ALONE, &none),
-                installed ? ZL_E_DICTIONARY_REPEATED : ZL_LZ4D);
+                installed ? ZL_E_DICTIONARY_REPEATED : ZL_DICTIONARY);
     free(none.at);
     check_good_part(receiver);
   }
@@ -491,7 +491,7 @@ static void test_refused_dictionary_is_not_installed(const void *of) {
   uint8_t data[8192] = {1};
   free(wire.at);
   wire = part_with("LZ4D", data, sizeof data);
-  CHECK_EQUAL(receive_part(receiver, wire, ALONE, &none), ZL_LZ4D);
+  CHECK_EQUAL(receive_part(receiver, wire, ALONE, &none), ZL_DICTIONARY);
   free(none.at);
   CHECK(zl_receiver_dictionary(receiver) != NULL);
   zl_receiver_close(receiver);
@@ -504,7 +504,7 @@ static void test_dictionary_costs_no_budget(const void *of) {
   bytes wire = part_with("LZ4D", data, sizeof data);
   zl_receiver *receiver = open_receiver(1);
   bytes plain;
-  CHECK_EQUAL(receive_part(receiver, wire, ALONE, &plain), ZL_LZ4D);
+  CHECK_EQUAL(receive_part(receiver, wire, ALONE, &plain), ZL_DICTIONARY);
   free(plain.at);
   free(wire.at);
   wire = part_with("\0\0\0\0", data, 1);

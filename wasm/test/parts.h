@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "../bytes.h"
-#include "../zeromq_lz4.h"
+#include "../lz4/exports.h"
 
 #define ALONE (ZL_FIRST | ZL_LAST)
 
@@ -100,11 +100,11 @@ static inline int32_t receive_part(zl_receiver *receiver, bytes wire, uint32_t p
   int32_t status = 0;
   if (kind == ZL_LZ4B || kind == ZL_LZ4M) {
     status = receive_blocks(receiver, &part, wire, plain);
-  } else if (kind == ZL_LZ4A) {
+  } else if (kind == ZL_ARENA) {
     status = receive_arena(receiver, wire, plain);
   } else {
     bytes body = bytes_copy(wire.at + ZL_SENTINEL_BYTES, wire.length - ZL_SENTINEL_BYTES);
-    if (kind == ZL_LZ4D) {
+    if (kind == ZL_DICTIONARY) {
       status = zl_receive_dictionary(receiver, body.at, (uint32_t)body.length);
       free(body.at);
     } else {

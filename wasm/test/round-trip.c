@@ -24,7 +24,7 @@ static zl_dictionary *open_dictionary(size_t length, zl_receiver *receiver) {
   fill_text(text.at, length);
   bytes wire = dictionary_part(text);
   bytes none;
-  CHECK_EQUAL(receive_part(receiver, wire, ALONE, &none), ZL_LZ4D);
+  CHECK_EQUAL(receive_part(receiver, wire, ALONE, &none), ZL_DICTIONARY);
   zl_dictionary *dictionary = zl_dictionary_open(text.at, (uint32_t)length);
   free(none.at);
   free(wire.at);

@@ -1,7 +1,7 @@
 /* Dictionaries that a sender trains (RFC.md section 6.4). */
 #include "../trainer.h"
 
-#include "../dictionary.h"
+#include "../lz4/prepared.h"
 #include "samples.h"
 #include "streams.h"
 #include "test.h"

@@ -8,7 +8,8 @@ import {
   MORE,
   StreamHead,
 } from "../../codec/frames.js"
-import { ARENA_PART_MAX_BYTES, BLOCK_MAX_BYTES, EXPANSION_MAX } from "../../codec/wire.js"
+import { BLOCK_MAX_BYTES, EXPANSION_MAX } from "../../codec/lz4/wire.js"
+import { ARENA_PART_MAX_BYTES } from "../../codec/wire.js"
 import { COMMAND_MAX_BYTES } from "../../zmtp/commands.js"
 import type { CaptureError, Side, Time } from "../events.js"
 import { MESSAGE_MAX_PARTS } from "../message-limit.js"

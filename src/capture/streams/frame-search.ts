@@ -1,10 +1,9 @@
 import { areFlags, COMMAND, FrameHead, LONG, MORE, SHORT_MAX_BYTES } from "../../codec/frames.js"
+import { EXPANSION_MAX, HEAD_BYTES } from "../../codec/lz4/wire.js"
 import {
   ARENA_HEAD_BYTES,
   ARENA_PART_MAX_BYTES,
   DICTIONARY_MAX_BYTES,
-  EXPANSION_MAX,
-  HEAD_BYTES,
   SENTINEL_BYTES,
 } from "../../codec/wire.js"
 import { commandName, isKnownCommand } from "../../zmtp/commands.js"

@@ -3,9 +3,10 @@ import { budgetHalves, Decoder } from "../../codec/decoder.js"
 import { outOfMemory, ProtocolError } from "../../codec/errors.js"
 import { splitFrames } from "../../codec/frames.js"
 import type { Instance } from "../../codec/instance.js"
+import { SENTINEL } from "../../codec/lz4/wire.js"
 import { NULL, type Pointer } from "../../codec/module-memory.js"
 import { ArraySource, SharedSource } from "../../codec/source.js"
-import { FIRST, LAST, SENTINEL, SENTINEL_BYTES } from "../../codec/wire.js"
+import { FIRST, LAST, SENTINEL_BYTES } from "../../codec/wire.js"
 import type { CaptureError, CaptureMessage, CapturePart, PartKind, Side, Time } from "../events.js"
 import { type PackedArena, PackedMessage, placesIn } from "./packed-message.js"
 
@@ -27,6 +28,8 @@ const REVISION = 2
 /** Errors of a message that are described: two bytes can make another. */
 const ERRORS_MAX = 100
 const NOTHING = new Uint8Array(0)
+/** The sentinel of plain parts, as a number. */
+const PLAIN_WORD = 0
 
 /** Returns the form of a part by its first bytes; "none" if it has no sentinel. */
 export function kindOf(bytes: Uint8Array, at = 0): PartKind {
@@ -37,7 +40,7 @@ export function kindOf(bytes: Uint8Array, at = 0): PartKind {
     ((bytes[at + 2] as number) << 16) |
     ((bytes[at + 3] as number) << 24)
   switch (word) {
-    case SENTINEL.PLAIN:
+    case PLAIN_WORD:
       return "plain"
     case SENTINEL.LZ4B:
       return "LZ4B"

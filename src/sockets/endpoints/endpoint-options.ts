@@ -1,5 +1,6 @@
 import { shown, wrongValue } from "../../codec/errors.js"
-import { boolean, integer, LZ4_NAMES, type Lz4Options } from "../../codec/options.js"
+import { integer } from "../../codec/integer.js"
+import { boolean, LZ4_NAMES, type Lz4Options } from "../../codec/options.js"
 
 /** Options of one `lz4+tcp://` endpoint. */
 export interface EndpointOptions extends Lz4Options {

@@ -1,6 +1,6 @@
 /**
  * Resolves imports of the tests of sockets: x.js to the JavaScript that scripts/windows-sockets.mjs
- * compiled from x.ts, "vitest" to runner/vitest.ts, and "curve-wasm" to the module in dist/.
+ * compiled from x.ts, "vitest" to runner/vitest.ts, and "curve-wasm" and the like to modules in dist/.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { registerHooks } from "node:module"
@@ -9,14 +9,16 @@ const root = new URL("../../../", import.meta.url).href
 const compiled = new URL("build/windows/", root).href
 const vitest = import.meta.resolve("vitest")
 const files = readdirSync(new URL("dist/", root))
-const curveWasm = new URL(`dist/${files.find((file) => /^curve-wasm-\w+\.js$/.test(file))}`, root)
-  .href
+const carried = ["curve-wasm", "zstd-wasm"]
+const fileOf = (name) =>
+  new URL(`dist/${files.find((file) => file.startsWith(`${name}-`) && file.endsWith(".js"))}`, root)
+    .href
 const standIn = new URL("../runner/vitest.ts", import.meta.url).href
 
 registerHooks({
   resolve(specifier, context, next) {
     if (specifier === "vitest") return next(standIn, context)
-    if (specifier === "curve-wasm") return next(curveWasm, context)
+    if (carried.includes(specifier)) return next(fileOf(specifier), context)
     // In whichever directory npm installed them.
     if (/^(@vitest\/|expect-type$)/.test(specifier))
       return next(specifier, { ...context, parentURL: vitest })

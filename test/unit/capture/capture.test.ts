@@ -13,6 +13,7 @@ import { Codec, type CodecOptions } from "zeromq-lz4/codec"
 import { SharedMemory } from "../../../src/capture/streams/memory.js"
 import { ZmtpConnection } from "../../../src/capture/streams/zmtp-connection.js"
 import { Instance } from "../../../src/codec/instance.js"
+import { lz4 } from "../../../src/codec/lz4/format.js"
 import { captured, eventsOf, linesOf, only, saidIn } from "../../support/captures.js"
 import { vectorDictionary } from "../../support/plaintexts.js"
 import { smallBlockSize, smallBlocks } from "../../support/small-blocks.js"
@@ -82,7 +83,7 @@ describe("the forms of parts", () => {
     const events: CaptureEvent[] = []
     const connection = new ZmtpConnection(
       {
-        instance: new Instance(smallBlocks),
+        instance: new Instance(smallBlocks, lz4),
         budgetBytes: -1,
         dictionary: undefined,
         emit: (event) => events.push(event),

@@ -1,12 +1,12 @@
 /** The two directions of a connection, as streams of bytes (RFC.md sections 3 and 5). */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-
 import { payload } from "../../../bench/payloads.mjs"
 import { createRandom } from "../../../bench/random.mjs"
 import { Codec } from "../../../src/codec/codec.js"
 import { ProtocolError, type ProtocolErrorCode } from "../../../src/codec/errors.js"
 import type { Instance } from "../../../src/codec/instance.js"
+import { lz4 } from "../../../src/codec/lz4/format.js"
 import { loadInstanceSync } from "../../../src/codec/module.js"
 import type { CodecOptions } from "../../../src/codec/options.js"
 import type { Transcoder } from "../../../src/codec/transcoder.js"
@@ -51,7 +51,7 @@ const builds = [
   { build: "the usual build", instance: loadInstanceSync(), wasm: {} },
   {
     build: "small blocks",
-    instance: loadInstanceSync(smallBlocks),
+    instance: loadInstanceSync(lz4, smallBlocks),
     wasm: { wasm: smallBlocks } satisfies CodecOptions,
   },
 ]

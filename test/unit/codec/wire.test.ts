@@ -2,49 +2,66 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { expect, test } from "vitest"
 import { DESCRIBED_BYTES } from "../../../src/codec/describe-greeting.js"
+import { loadFormat } from "../../../src/codec/formats.js"
 import * as frames from "../../../src/codec/frames.js"
-import { loadInstanceSync } from "../../../src/codec/module.js"
+import * as lz4 from "../../../src/codec/lz4/wire.js"
+import { loadInstance, loadInstanceSync } from "../../../src/codec/module.js"
 import * as wire from "../../../src/codec/wire.js"
+import * as zstd from "../../../src/codec/zstd/wire.js"
 import { GREETING_BYTES } from "../../../src/zmtp/greeting.js"
-import { SENTINELS } from "../../support/wire.js"
+import { SENTINELS, ZSTD_SENTINELS } from "../../support/wire.js"
 
-const directory = new URL("../../../wasm/", import.meta.url)
-const sources = readdirSync(directory)
-  .filter((file) => /\.[ch]$/.test(file))
-  .map((file) => readFileSync(new URL(file, directory), "utf8"))
-  .join("\n")
+/** Returns the C sources of a directory of wasm/. */
+function sourcesIn(name: string): string {
+  const directory = new URL(`../../../wasm/${name}`, import.meta.url)
+  return readdirSync(directory)
+    .filter((file) => /\.[ch]$/.test(file))
+    .map((file) => readFileSync(new URL(file, directory), "utf8"))
+    .join("\n")
+}
+const common = sourcesIn("")
+const ofLz4 = common + sourcesIn("lz4/")
+const ofZstd = common + sourcesIn("zstd/")
 
 /** Returns the value of a name in C, from a #define or an enum. */
-function ofC(name: string): number {
+function ofC(name: string, sources = common): number {
   const [, value] = new RegExp(`\\b${name}(?: =)? (0x[0-9A-Fa-f]+|\\d+)u?\\b`).exec(sources) ?? []
   return value === undefined ? expect.fail(`the C has no ${name}`) : Number(value)
 }
 
 const NAMES: Record<string, string> = {
   SENTINEL_BYTES: "ZL_SENTINEL_BYTES",
-  HEAD_BYTES: "ZL_HEAD_BYTES",
-  BLOCK_LENGTH_BYTES: "ZL_BLOCK_LENGTH_BYTES",
-  BLOCK_MAX_BYTES: "ZL_BLOCK_MAX",
-  EXPANSION_MAX: "EXPANSION_MAX",
   DICTIONARY_MAX_BYTES: "ZL_DICTIONARY_MAX",
   ARENA_HEAD_BYTES: "ZL_ARENA_HEAD_BYTES",
   ARENA_MAX_BYTES: "ZL_ARENA_MAX",
   PLAIN: "ZL_PLAIN",
-  LZ4B: "ZL_LZ4B",
-  LZ4M: "ZL_LZ4M",
-  LZ4D: "ZL_LZ4D",
-  LZ4A: "ZL_LZ4A",
+  DICTIONARY: "ZL_DICTIONARY",
+  ARENA: "ZL_ARENA",
   FIRST: "ZL_FIRST",
   LAST: "ZL_LAST",
 }
 
-test("every constant of wire.ts equals that in C", () => {
-  const { ALONE, ARENA_PART_MAX_BYTES, ...numbers } = Object.fromEntries(
-    Object.entries(wire).filter(([, value]) => typeof value === "number"),
-  )
-  expect(Object.keys(numbers).sort()).toEqual(Object.keys(NAMES).sort())
-  for (const [name, value] of Object.entries(numbers))
-    expect(value, name).toBe(ofC(NAMES[name] as string))
+const LZ4_NAMES: Record<string, string> = {
+  HEAD_BYTES: "ZL_HEAD_BYTES",
+  BLOCK_LENGTH_BYTES: "ZL_BLOCK_LENGTH_BYTES",
+  BLOCK_MAX_BYTES: "ZL_BLOCK_MAX",
+  EXPANSION_MAX: "EXPANSION_MAX",
+  LZ4B: "ZL_LZ4B",
+  LZ4M: "ZL_LZ4M",
+}
+
+/** Compares all numbers of a module with those in C. */
+function compare(module: object, names: Record<string, string>, sources: string): void {
+  const numbers = Object.entries(module).filter(([, value]) => typeof value === "number")
+  expect(numbers.map(([name]) => name).sort()).toEqual(Object.keys(names).sort())
+  for (const [name, value] of numbers) expect(value, name).toBe(ofC(names[name] as string, sources))
+}
+
+test("every constant of the wire equals that in C", () => {
+  const { ALONE, ARENA_PART_MAX_BYTES, ...others } = wire
+  compare(others, NAMES, common)
+  compare(lz4, LZ4_NAMES, ofLz4)
+  compare(zstd, { HEAD_BYTES: "ZL_HEAD_BYTES" }, ofZstd)
   expect(ALONE).toBe(ofC("ZL_FIRST") | ofC("ZL_LAST"))
   expect(ARENA_PART_MAX_BYTES).toBe(ofC("ZL_ARENA_HEAD_BYTES") + ofC("ZL_ARENA_MAX"))
 })
@@ -62,15 +79,22 @@ test.each([
 })
 
 test("every sentinel equals that in C and in RFC.md", () => {
-  for (const [form, word] of Object.entries(wire.SENTINEL)) {
-    expect(word, form).toBe(ofC(`ZL_SENTINEL_${form}`))
+  const words = [
+    ...Object.entries(lz4.SENTINEL).map((entry) => [...entry, ofLz4] as const),
+    ...Object.entries(zstd.SENTINEL).map((entry) => [...entry, ofZstd] as const),
+  ]
+  const expected = { ...SENTINELS, ...ZSTD_SENTINELS }
+  for (const [form, word, sources] of words) {
+    expect(word, form).toBe(ofC(`ZL_SENTINEL_${form}`, sources))
     const part = new Uint8Array(6).fill(0xff)
     wire.writeSentinel(part, word)
-    const expected = SENTINELS[form === "PLAIN" ? "plain" : (form as keyof typeof SENTINELS)]
-    expect([...part]).toEqual([...expected, 0xff, 0xff])
+    expect([...part]).toEqual([...expected[form as keyof typeof expected], 0xff, 0xff])
   }
+  expect([...wire.PLAIN_HEAD]).toEqual([...SENTINELS.plain])
 })
 
-test("the module's block size equals that in C", () => {
-  expect(loadInstanceSync().blockMax).toBe(ofC("ZL_BLOCK_MAX"))
+test("the modules' block sizes equal those in C", async () => {
+  expect(loadInstanceSync().blockMax).toBe(ofC("ZL_BLOCK_MAX", ofLz4))
+  const { blockMax } = await loadInstance(await loadFormat("zstd"))
+  expect(blockMax).toBe(ofC("ZL_BLOCK_MAX", ofZstd))
 })

@@ -13,7 +13,7 @@ vi.mock("../../../src/transport/connection.js", () => ({ Connection: vi.fn() }))
 
 const tcp = { backlog: 10, acceptFilters: [], reconnectMs: 1, connectTimeoutMs: 0 }
 const settings = tcp as unknown as TcpOptions
-const options = {} as ConnectionOptions
+const options = { settings: { format: "lz4" } } as ConnectionOptions
 
 /** Makes the next connection lack memory, and returns a list of the events that follow. */
 function events(): {

@@ -1,16 +1,9 @@
 /* One LZ4 block, in either direction. */
-#include "dictionary.h"
+#include "exports.h"
+#include "prepared.h"
 
 uint32_t zl_lz4_version(void) {
   return (uint32_t)LZ4_versionNumber();
-}
-
-uint32_t zl_block_max(void) {
-  return ZL_BLOCK_MAX;
-}
-
-uint32_t zl_part_max(void) {
-  return ZL_PART_MAX;
 }
 
 uint32_t zl_block_bound(uint32_t plain) {
@@ -39,7 +32,7 @@ static LZ4_stream_t attached;
 
 static int encode_fast(zl_dictionary *dictionary, const char *from, char *to, int plain, int room,
                        int acceleration) {
-  const LZ4_stream_t *prepared = dictionary ? zl_dictionary_prepare(dictionary) : NULL;
+  const LZ4_stream_t *prepared = dictionary ? zl_prepare_fast(dictionary) : NULL;
   if (!prepared)
     return LZ4_compress_fast_extState_fastReset(&independent, from, to, plain, room, acceleration);
   LZ4_resetStream_fast(&attached);
@@ -55,7 +48,7 @@ static int encode_thorough(zl_dictionary *dictionary, const char *from, char *to
   if (!thorough) thorough = LZ4_createStreamHC();
   if (!thorough) return encode_fast(dictionary, from, to, plain, room, 1);
   LZ4_resetStreamHC_fast(thorough, level);
-  if (dictionary) LZ4_attach_HC_dictionary(thorough, zl_dictionary_prepare_hc(dictionary));
+  if (dictionary) LZ4_attach_HC_dictionary(thorough, zl_prepare_hc(dictionary));
   return LZ4_compress_HC_continue(thorough, from, to, plain, room);
 }
 
