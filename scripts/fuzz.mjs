@@ -9,16 +9,7 @@ import { missingSanitizers } from "./lib/sanitizers.mjs"
 import { SEED } from "./lib/seed.mjs"
 import { inShell } from "./lib/shell.mjs"
 import { onAllCores } from "./lib/side-by-side.mjs"
-import {
-  curveSources,
-  liblz4Sources,
-  librarySources,
-  libsodiumFlags,
-  libsodiumIncludes,
-  libsodiumSources,
-  programs,
-  sanitizedLiblz4Flags,
-} from "./lib/sources.mjs"
+import { nativePrograms } from "./lib/sources.mjs"
 import { finish, tellFailure } from "./lib/tally.mjs"
 
 const usage = `usage: npm run fuzz -- [--seconds N | --fixed] [--target NAME] [--max-bytes N] [--keep]
@@ -31,7 +22,7 @@ written to build/fuzz/NAME/found/, failing ones to build/fuzz/NAME/. These targe
                   the corpus
   --fixed         as in the gate: the corpus, and then the same inputs every time. Leaves out
                   "properties", which the suite "unit" runs with the same seed every time
-  --target NAME   only wasm/fuzz/NAME.c, "capture", "commands" or "properties"
+  --target NAME   only wasm/fuzz/NAME.c, zstd-NAME for wasm/fuzz/zstd/NAME.c, "capture", "commands" or "properties"
   --max-bytes N   the longest input for a C program; the shorter inputs are, the more of them are run
   --keep          the corpus becomes the shortest inputs, of it and of those found, that reach all that they do`
 
@@ -61,12 +52,14 @@ const fixedRuns = (/** @type {string} */ name) =>
 const LIMIT_MS = 20 * 60_000
 
 const isWanted = (/** @type {string} */ name) => !target || name === target
-const targets = programs("fuzz").filter(({ name }) => isWanted(name))
+const formats = nativePrograms("fuzz")
+  .map((format) => ({ ...format, programs: format.programs.filter(({ name }) => isWanted(name)) }))
+  .filter(({ programs }) => programs.length > 0)
 const scripts = ["capture", "commands"].filter(isWanted)
 const properties = isFixed ? [] : ["properties"].filter(isWanted)
-if (!targets.length && !scripts.length && !properties.length) fail(`no such target: ${target}`)
+if (!formats.length && !scripts.length && !properties.length) fail(`no such target: ${target}`)
 const SANITIZERS = "fuzzer,address,undefined"
-const missing = targets.length > 0 && missingSanitizers("clang", SANITIZERS)
+const missing = formats.length > 0 && missingSanitizers("clang", SANITIZERS)
 if (missing) fail(missing)
 
 const flags = [
@@ -76,42 +69,32 @@ const flags = [
   "-fno-omit-frame-pointer",
   `-fsanitize=${SANITIZERS}`,
   "-fno-sanitize-recover=all",
-  // Small blocks, so that small inputs can be parts of several blocks.
-  "-DZL_BLOCK_MAX=4096",
-  `-I${paths.liblz4}`,
   `-I${paths.wasm}`,
-  ...libsodiumIncludes,
 ]
-// libsodium's code for SSE2 stores words at any address, which x86-64 and WebAssembly allow.
-const sodiumFlags = [...libsodiumFlags(process.arch === "x64"), "-fno-sanitize=alignment", "-w"]
 
 const counts = { passed: 0, failed: 0, skipped: 0 }
-const objects = [
-  ...[...librarySources(), ...curveSources()].map((source) => ({
-    source,
-    extra: /** @type {string[]} */ ([]),
-  })),
-  ...liblz4Sources.map((source) => ({ source, extra: sanitizedLiblz4Flags })),
-  ...libsodiumSources.map((source) => ({ source, extra: sodiumFlags })),
-].map(({ source, extra }) => ({
-  source,
-  extra,
-  object: join(paths.build, "fuzz", `${basename(source, ".c")}.o`),
-}))
-mkdirSync(join(paths.build, "fuzz"), { recursive: true })
-if (targets.length)
-  await onAllCores(
-    objects.map(({ source, extra, object }) => async () => {
-      const args = [...flags, ...extra, "-c", source, "-o", object]
-      if (!(await succeeds("clang", args))) counts.failed++
-    }),
-  )
+const targets = formats.flatMap((format) => {
+  const directory = join(paths.build, "fuzz", "objects", format.format)
+  mkdirSync(directory, { recursive: true })
+  const ownFlags = [...flags, ...format.small, ...format.includes]
+  const objects = [
+    { sources: format.sources, flags: /** @type {string[]} */ ([]) },
+    ...format.libraries,
+  ]
+    .flatMap((group) =>
+      group.sources.map((source) => ({ source, flags: [...ownFlags, ...group.flags] })),
+    )
+    .map((one) => ({ ...one, object: join(directory, `${basename(one.source, ".c")}.o`) }))
+  return format.programs.map((program) => ({ ...program, flags: ownFlags, objects }))
+})
+const objects = new Map(targets.flatMap((target) => target.objects).map((one) => [one.object, one]))
+await onAllCores(
+  [...objects.values()].map(({ source, flags, object }) => async () => {
+    if (!(await succeeds("clang", [...flags, "-c", source, "-o", object]))) counts.failed++
+  }),
+)
 await onAllCores([
-  ...targets.map(
-    ({ name, source }) =>
-      async () =>
-        tally(await fuzz(name, source)),
-  ),
+  ...targets.map((target) => async () => tally(await fuzz(target))),
   ...scripts.map((name) => async () => tally(await fuzzScript(name))),
   ...properties.map(() => async () => tally(await playProperties())),
 ])
@@ -169,8 +152,8 @@ async function playProperties() {
   return true
 }
 
-/** @param {string} name @param {string} source */
-async function fuzz(name, source) {
+/** @param {typeof targets[number]} target */
+async function fuzz({ name, source, flags, objects }) {
   const directory = join(paths.build, "fuzz", name)
   const found = join(directory, isFixed ? "fixed" : "found")
   const kept = join(directory, "corpus")
