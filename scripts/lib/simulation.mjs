@@ -150,6 +150,7 @@ export async function bundleSimulator() {
     sourcemap: "inline",
     define: {},
     loader: { ".wasm": "binary" },
+    plugins: [withoutWasm],
   })
   mkdirSync(join(paths.build, "simulation"), { recursive: true })
   writeFileSync(file, contents)

@@ -7,6 +7,7 @@ import { pathToFileURL } from "node:url"
 import { build, type Plugin } from "esbuild"
 import { describe, expect, test } from "vitest"
 
+import { carriedFile } from "../../scripts/lib/carried-wasm.mjs"
 import { entries } from "../../scripts/lib/entries.mjs"
 import { type Architecture, emulatedNode } from "../../scripts/lib/runtimes.mjs"
 import { root } from "../support/packed.js"
@@ -86,6 +87,9 @@ async function bundle(files: readonly string[], directory: string): Promise<void
 const asInTheRepository: Plugin = {
   name: "as-in-the-repository",
   setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^(curve|zstd)-wasm$/ }, ({ path }) => ({
+      path: join(root, "dist", carriedFile(path)),
+    }))
     onResolve({ filter: /^zeromq-lz4/ }, ({ path }) => {
       const entry = entries.find(({ name }) => name === path)
       return entry && { path: join(root, `dist/${entry.module}.mjs`), external: true }
