@@ -234,12 +234,25 @@ export class Run {
    * has happened, as nothing reports either. Other sockets connect, exchange messages and close
    * meanwhile, one after the other, for which the same threads have to do more, and do it later.
    */
-  readonly settled = async (context?: zeromq.Context): Promise<void> => {
+  readonly settled = (context?: zeromq.Context): Promise<void> =>
+    this.#exchange((socket) => this.bind(socket), context)
+
+  /** As `settled`, for sockets of a scenario that are libzmq's over both transports. */
+  readonly settledNative = (): Promise<void> =>
+    this.#exchange(async (socket) => {
+      await socket.bind(`tcp://${ownHost}:*`)
+      return socket.lastEndpoint as string
+    })
+
+  async #exchange(
+    bind: (socket: zeromq.Reply) => Promise<string>,
+    context?: zeromq.Context,
+  ): Promise<void> {
     const options = { linger: 0, ...(context && { context }) }
     for (let i = 0; i < 3; i++) {
       const reply = this.make(this.zmq.Reply, options)
       const request = this.make(this.zmq.Request, options)
-      request.connect(await this.bind(reply))
+      request.connect(await bind(reply))
       for (let j = 0; j < 3; j++) {
         await request.send("request")
         await reply.send(await reply.receive())

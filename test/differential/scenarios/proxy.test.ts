@@ -152,7 +152,11 @@ for (const scheme of ["", "tcp"])
   scenario(
     `${scheme && "over tcp://, "}a paused proxy leaves messages in their queues, and gives senders their turns`,
     async (run) => {
-      const { zmq, make, bind, joined, arrived, take, observe } = run
+      const { zmq, make, bind, joined, take, observe } = run
+      const arrived = async () => {
+        await run.arrived()
+        if (scheme) await run.settledNative()
+      }
       const [front, back] = [make(zmq.Pull), make(zmq.Push)]
       const [a, b, pull] = [make(zmq.Push), make(zmq.Push), make(zmq.Pull)]
       if (scheme) await front.bind(`tcp://${ownHost}:*`)
