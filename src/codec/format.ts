@@ -56,7 +56,10 @@ export interface FormatOf<Instance> extends Rules {
     part: LargePart,
     fail: (status: number) => Error,
   ): Generator<Uint8Array>
-  /** Passes on the pieces of a large part, which is compressed if that makes it shorter. */
+  /**
+   * Passes on the pieces of a large part, which is compressed if that makes it shorter. `instance` is one
+   * for large parts.
+   */
   encodeLarge<T>(
     instance: Instance,
     dictionary: Pointer,

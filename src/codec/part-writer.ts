@@ -2,6 +2,7 @@
 import { concat } from "./arrays.js"
 import type { Give } from "./format.js"
 import { INPUT, type Instance, OUTPUT } from "./instance.js"
+import { withLargeInstance } from "./large.js"
 import type { Pointer } from "./module-memory.js"
 import { NO_EFFORT } from "./options.js"
 import { ArraySource, type Source } from "./source.js"
@@ -31,13 +32,14 @@ export function writePart<T>(
 
 /** Passes on a part of more than `partMax` bytes, encoded in an instance of its own. */
 export function writeLarge<T>(
-  instance: Instance,
+  shared: Instance,
   dictionary: Pointer,
   effort: number,
   plain: Source,
   give: Give<T>,
 ): T {
-  return effort === NO_EFFORT
-    ? give(PLAIN_HEAD, plain.rest())
-    : instance.format.encodeLarge(instance, dictionary, effort, plain, give)
+  if (effort === NO_EFFORT) return give(PLAIN_HEAD, plain.rest())
+  return withLargeInstance(shared, dictionary, plain.length, (instance, dictionary) =>
+    instance.format.encodeLarge(instance, dictionary, effort, plain, give),
+  )
 }

@@ -50,22 +50,20 @@ export function* decodeLarge(
 
 /** Passes on the pieces of a part, as Format says. */
 export function encodeLarge<T>(
-  shared: Instance,
+  instance: Instance,
   dictionary: Pointer,
   effort: number,
   plain: Source,
   give: Give<T>,
 ): T {
   const { length } = plain
-  return withLargeInstance(shared, dictionary, length, (instance, dictionary) => {
-    if (length > instance.blockMax) return give(...multi(instance, dictionary, effort, plain))
-    const source = instance.read(INPUT, plain, length)
-    const target = instance.scratch(OUTPUT, length + SENTINEL_BYTES)
-    const wireBytes = instance.exports.zl_part_encode(dictionary, source, length, target, effort)
-    return wireBytes === 0
-      ? give(PLAIN_HEAD, instance.view(source, length))
-      : give(instance.view(target, wireBytes))
-  })
+  if (length > instance.blockMax) return give(...multi(instance, dictionary, effort, plain))
+  const source = instance.read(INPUT, plain, length)
+  const target = instance.scratch(OUTPUT, length + SENTINEL_BYTES)
+  const wireBytes = instance.exports.zl_part_encode(dictionary, source, length, target, effort)
+  return wireBytes === 0
+    ? give(PLAIN_HEAD, instance.view(source, length))
+    : give(instance.view(target, wireBytes))
 }
 
 /** Encodes LZ4M. */
