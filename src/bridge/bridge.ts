@@ -188,7 +188,7 @@ export class Bridge {
   #join(incoming: Incoming, fromCurve: CurveEnd | undefined, dialled: Channel): Link {
     const { settings, limits } = this.#spec
     const { from, channel: accepted } = incoming
-    const instance = loadInstanceSync(loadFormatSync(this.#spec.settings.format))
+    const instance = loadInstanceSync(loadFormatSync(settings.format))
     const training = this.#trainingFor(instance)
     const to = addressOf(dialled.socket, this.#spec.to)
     const fromIsLz4 = isLz4(this.#spec.from)

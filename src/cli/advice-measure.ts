@@ -3,13 +3,10 @@
 import { clockMs, setTimeout } from "../base/runtime.js"
 import { Codec } from "../codec/codec.js"
 import { framesLength } from "../codec/frames.js"
-import { lz4 } from "../codec/lz4/format.js"
 import type { CodecOptions } from "../codec/options.js"
 import { trainDictionary } from "../codec/trainer.js"
 import type { SampledGroup } from "./advice-samples.js"
-import { shippedBytes, thinOut } from "./dictionary.js"
-
-const [, MIN_COMPRESS_BYTES_WITH_DICTIONARY] = lz4.minCompressBytes
+import { MIN_COMPRESS_BYTES_WITH_DICTIONARY, shippedBytes, thinOut } from "./dictionary.js"
 
 /** The effect of options on the measured messages. */
 export interface Measured {

@@ -1,8 +1,12 @@
 import { frameHeadLength } from "../codec/frames.js"
+import { lz4 } from "../codec/lz4/format.js"
 import { checkCodecOptions } from "../codec/options.js"
 import { DICTIONARY_MAX_BYTES, SENTINEL_BYTES } from "../codec/wire.js"
 import { InputError, orInputError } from "./errors.js"
 import { readFileStart } from "./input.js"
+
+/** The default of `minCompressSize` with a dictionary, in bytes. */
+export const MIN_COMPRESS_BYTES_WITH_DICTIONARY: number = lz4.minCompressBytes[1]
 
 /** Reads the dictionary in a file that an option names. */
 export function readDictionary(file: string): Uint8Array {

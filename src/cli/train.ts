@@ -1,19 +1,16 @@
 import type { CaptureFilter } from "../capture/filter/capture-filter.js"
 import { counted } from "../capture/reports/report.js"
 import { Codec } from "../codec/codec.js"
-import { lz4 } from "../codec/lz4/format.js"
 import type { Traffic } from "../codec/traffic.js"
 import { trainDictionary } from "../codec/trainer.js"
 import { DICTIONARY_MAX_BYTES } from "../codec/wire.js"
 import { FILTER, filterOf } from "./capture-options.js"
 import { type Command, command } from "./command.js"
-import { shippedBytes, thinOut } from "./dictionary.js"
+import { MIN_COMPRESS_BYTES_WITH_DICTIONARY, shippedBytes, thinOut } from "./dictionary.js"
 import { InputError, UsageError } from "./errors.js"
 import { printBytes, printErrorLine, printResult } from "./output.js"
 import { OutputFile } from "./output-file.js"
 import { type SampleOptions, Samples } from "./samples.js"
-
-const [, MIN_COMPRESS_BYTES_WITH_DICTIONARY] = lz4.minCompressBytes
 
 export const train: Command = command({
   synopsis: "train -o FILE [options] SAMPLES…",

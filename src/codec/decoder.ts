@@ -15,6 +15,7 @@ import { ALONE, ARENA, ARENA_MAX_BYTES, DICTIONARY, PLAIN, SENTINEL_BYTES, uint6
 /** An error of the module; see zeromq_lz4.h. */
 const E_NO_MEMORY = -16
 const NO_BUDGET = 0xffffffff
+
 /** Splits a budget into the two halves that the module takes; -1 is no limit. */
 export function budgetHalves(budgetBytes: number): [low: number, high: number] {
   if (budgetBytes < 0) return [NO_BUDGET, NO_BUDGET]

@@ -57,8 +57,8 @@ export interface FormatOf<Instance> extends Rules {
     fail: (status: number) => Error,
   ): Generator<Uint8Array>
   /**
-   * Passes on the pieces of a large part, which is compressed if that makes it shorter. `instance` is one
-   * for large parts.
+   * Passes on the pieces of a large part, which is compressed if that makes it shorter. `instance` is
+   * one for large parts.
    */
   encodeLarge<T>(
     instance: Instance,

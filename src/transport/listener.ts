@@ -41,7 +41,8 @@ export class Listener implements PeerListener {
   }
 
   listenSync(address: HostPort): HostPort {
-    receivingInstance(loadFormatSync(this.#options.settings.format)) // here, where an error can be thrown, rather than when a peer connects
+    // Here, where an error can be thrown, rather than when a peer connects.
+    receivingInstance(loadFormatSync(this.#options.settings.format))
     const bound = listenTcp(this.#server, address, this.#tcp)
     this.#server.on("error", (error) => this.#emit({ type: "acceptFailed", error }))
     return bound

@@ -28,7 +28,8 @@ export class LocalTransport implements Transport {
 
   dialer(destination: Destination, onEvent: OnEvent<Connection>): Dialer {
     checkMayConnect()
-    receivingInstance(loadFormatSync(this.#options.settings.format)) // made on first use, and here rather than while a peer waits
+    // Made on first use, and here rather than while a peer waits.
+    receivingInstance(loadFormatSync(this.#options.settings.format))
     return new Dialer(destination, this.#options, this.#tcp, onEvent)
   }
 }

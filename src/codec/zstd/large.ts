@@ -10,7 +10,7 @@ import { exportsOf } from "./exports.js"
 
 /** Bytes of input of one step of a stream. */
 const INPUT_BYTES = 128 * 1024
-/** Plaintext of a piece, which takes less than a millisecond, and the room for a piece of an encoded part. */
+/** Plaintext of a piece, which takes less than a millisecond; room for a piece of an encoded part. */
 const PIECE_BYTES = 512 * 1024
 
 /** Errors of the module; see zeromq_lz4.h. */

@@ -200,6 +200,31 @@ static void test_damage(const void *of) {
   zl_receiver_close(receiver);
 }
 
+/* Gives a stream its whole input in slices, with room for pieces of the output. Returns the length
+ * of the output. */
+static uint32_t run_stream(zl_stream *stream, const uint8_t *input, uint32_t length, uint32_t slice,
+                           uint8_t *output, uint32_t room) {
+  uint32_t read = 0;
+  uint32_t made = 0;
+  int32_t status = 1;
+  while (status > 0) {
+    const uint32_t left = length - read;
+    const uint32_t given = left < slice ? left : slice;
+    uint8_t *source = copy_of(input + read, given);
+    uint8_t *target = malloc(room);
+    zl_progress progress;
+    status = zl_stream_step(stream, source, given, target, room, given == left, &progress);
+    memcpy(output + made, target, progress.produced);
+    read += progress.consumed;
+    made += progress.produced;
+    free(target);
+    free(source);
+  }
+  CHECK_EQUAL(status, 0);
+  CHECK_EQUAL(read, length);
+  return made;
+}
+
 /* Encodes and decodes in slices of odd sizes. */
 static void test_streams(const void *of) {
   (void)of;
@@ -211,49 +236,16 @@ static void test_streams(const void *of) {
   for (uint32_t with = 0; with < 2; with++) {
     zl_progress progress;
     zl_dictionary *used = with ? dictionary : NULL;
-    uint32_t at = 0;
-    uint32_t wired = 0;
-    int32_t status = 1;
     zl_stream *encoder = zl_stream_encoder(used, PLAIN, 0, 1);
-    while (status > 0) {
-      uint32_t length = PLAIN - at < 70001 ? PLAIN - at : 70001;
-      uint8_t *slice = copy_of(plain + at, length);
-      uint8_t *target = malloc(1000);
-      status =
-          zl_stream_step(encoder, slice, length, target, 1000, at + length == PLAIN, &progress);
-      memcpy(wire + wired, target, progress.produced);
-      at += progress.consumed;
-      wired += progress.produced;
-      free(target);
-      free(slice);
-    }
-    CHECK_EQUAL(status, 0);
-    CHECK_EQUAL(at, PLAIN);
+    const uint32_t wired = run_stream(encoder, plain, PLAIN, 70001, wire, 1000);
     zl_stream_close(encoder);
-    uint32_t read = 0;
-    uint32_t made = 0;
-    status = 1;
     zl_stream *decoder = zl_stream_decoder(used);
-    while (status > 0) {
-      uint32_t length = wired - read < 777 ? wired - read : 777;
-      uint8_t *slice = copy_of(wire + read, length);
-      uint8_t *target = malloc(5000);
-      status =
-          zl_stream_step(decoder, slice, length, target, 5000, read + length == wired, &progress);
-      memcpy(got + made, target, progress.produced);
-      read += progress.consumed;
-      made += progress.produced;
-      free(target);
-      free(slice);
-    }
-    CHECK_EQUAL(status, 0);
-    CHECK_EQUAL(made, PLAIN);
+    CHECK_EQUAL(run_stream(decoder, wire, wired, 777, got, 5000), PLAIN);
     CHECK(memcmp(got, plain, PLAIN) == 0);
     zl_stream_close(decoder);
     /* One that ends early. */
     decoder = zl_stream_decoder(used);
-    status = zl_stream_step(decoder, wire, wired - 5, got, ROOM, 1, &progress);
-    CHECK_EQUAL(status, ZL_E_TRUNCATED);
+    CHECK_EQUAL(zl_stream_step(decoder, wire, wired - 5, got, ROOM, 1, &progress), ZL_E_TRUNCATED);
     zl_stream_close(decoder);
   }
   zl_stream_close(NULL);
