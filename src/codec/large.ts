@@ -5,10 +5,10 @@ import { NULL, type Pointer } from "./module-memory.js"
 /** Parts of up to this many bytes of plaintext are separated from larger ones. */
 const MODERATE_MAX_BYTES = 16 << 20
 
-/** The instances that were used last. */
-const kept: Record<"moderate" | "huge", WeakRef<Instance> | undefined> = {
-  moderate: undefined,
-  huge: undefined,
+/** The instances that were used last, by their modules. */
+const kept = {
+  moderate: new WeakMap<WebAssembly.Module, WeakRef<Instance>>(),
+  huge: new WeakMap<WebAssembly.Module, WeakRef<Instance>>(),
 }
 
 /**
@@ -26,18 +26,17 @@ export function withLargeInstance<T>(
   plainBytes: number,
   work: (instance: Instance, dictionary: Pointer) => T,
 ): T {
-  const size = plainBytes > MODERATE_MAX_BYTES ? "huge" : "moderate"
-  const last = kept[size]?.deref()
-  const instance =
-    last?.module === shared.module ? last : new Instance(shared.module, shared.format)
-  kept[size] = new WeakRef(instance)
+  const { module, format } = shared
+  const instances = plainBytes > MODERATE_MAX_BYTES ? kept.huge : kept.moderate
+  const instance = instances.get(module)?.deref() ?? new Instance(module, format)
+  instances.set(module, new WeakRef(instance))
   let opened = NULL
   try {
     if (dictionary !== NULL) opened = openDictionary(instance, dictionaryBytes(shared, dictionary))
     return work(instance, opened)
   } catch (error) {
     // The memory is full, so the next part needs an empty one.
-    if (error instanceof RangeError) kept[size] = undefined
+    if (error instanceof RangeError) instances.delete(module)
     throw error
   } finally {
     instance.exports.zl_dictionary_close(opened)

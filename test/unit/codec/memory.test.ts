@@ -227,6 +227,18 @@ test("large parts in one turn of the event loop share an instance of the module 
   expect(made).toBe(2)
 })
 
+test("large parts of both formats in turns share an instance of each module", async () => {
+  const made = await inChild(({ Codec, instancesMade }: Child) => {
+    const codecs = [Codec.createSync(), Codec.createSync({ format: "zstd" })]
+    const plain = new Uint8Array(2 << 20).fill(7)
+    const before = instancesMade()
+    for (let i = 0; i < 25; i++)
+      for (const codec of codecs) codec.decodePart(codec.encodePart(plain))
+    return instancesMade() - before
+  })
+  expect(made).toBe(2)
+})
+
 test("views of the memory are renewed when it grows", async () => {
   const { grown, wrong } = await inChild(async ({ Codec, sharedExports }: Child) => {
     const bytes = (length: number, seed: number) =>
