@@ -32,8 +32,10 @@ export function loadFormatSync(name: unknown): Format {
   if (checkName(name) === "lz4") return lz4
   if (known) return known
   const loaded = load()
-  if (!("zstd" in loaded))
+  if (!("zstd" in loaded)) {
+    loaded.catch(() => {}) // the caller gets an error anyway
     throw wasmError('format "zstd" is not loaded yet: the first codec needs Codec.create()')
+  }
   known = loaded.zstd
   return known
 }
