@@ -1,6 +1,7 @@
 import type { Socket } from "node:net"
 import { clockMs } from "../base/runtime.js"
 import type { ProtocolError } from "../codec/errors.js"
+import { lz4 } from "../codec/lz4/format.js"
 import type { Traffic } from "../codec/traffic.js"
 import type { Transcoder, TranscoderSink } from "../codec/transcoder.js"
 import { EffortMeter } from "../transport/effort-meter.js"
@@ -75,7 +76,7 @@ export class Pump implements TranscoderSink {
     this.#output = decodes ? new LimitedStream({ ...limits, maxBytes: -1 }) : undefined
     this.#handlers = handlers
     this.#network = adaptive ? new NetworkMeter() : undefined
-    this.#meter = this.#network && new EffortMeter([this.#network])
+    this.#meter = this.#network && new EffortMeter([this.#network], lz4.efforts)
   }
 
   /** Whether this side has sent its last command of the handshake. */

@@ -1,4 +1,5 @@
-import { NO_EFFORT, type Settings } from "../codec/options.js"
+import { NO_EFFORT } from "../codec/no-effort.js"
+import type { Settings } from "../codec/options.js"
 import type { Traffic } from "../codec/traffic.js"
 
 /** Plaintext to send before advice is given. */

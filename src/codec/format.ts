@@ -21,6 +21,16 @@ export interface LargePart {
   readonly wire: Source
 }
 
+/** The compression efforts of which the controller of a connection chooses one. */
+export interface Efforts {
+  /** From no compression, the first, to the most thorough. */
+  readonly all: readonly number[]
+  /** The index of that of connections that neither the network nor the processor limits. */
+  readonly usual: number
+  /** The index of the first that is only worth its time where the network is the limit. */
+  readonly thorough: number
+}
+
 /** `Instance` is an instance of the format's module, which has its format in turn. */
 export interface FormatOf<Instance> extends Rules {
   /** The scheme of its endpoints, without "://". */
@@ -39,6 +49,9 @@ export interface FormatOf<Instance> extends Rules {
    * @throws TypeError or RangeError for levels that the format does not have.
    */
   readEffort(level: unknown, acceleration: unknown): number
+  readonly efforts: Efforts
+  /** Returns the level that users know an effort by; "none" for no compression. */
+  levelOf(effort: number): number | "none"
   /** Returns the part that sends a dictionary. */
   dictionaryPart(dictionary: Uint8Array): Uint8Array
   /** Returns why bytes are no dictionary of the format; undefined if they are one. */

@@ -5,6 +5,7 @@ import type { Format } from "./instance.js"
 import { integer } from "./integer.js"
 import { lz4 } from "./lz4/format.js"
 import type { WasmSource } from "./module.js"
+import { NO_EFFORT } from "./no-effort.js"
 import { DICTIONARY_MAX_BYTES } from "./wire.js"
 
 /** A compression level. 0 is LZ4. The others are those of LZ4HC: higher ones take longer. */
@@ -95,9 +96,6 @@ export interface CodecOptions extends Omit<Lz4Options, "level" | "arenas" | "aut
   /** The WebAssembly module to use instead of the embedded one, which has to be the format's. */
   wasm?: WasmSource
 }
-
-/** The effort that compresses nothing. */
-export const NO_EFFORT = 0
 
 /** The first format revision with arenas, and the latest one. */
 export const ARENAS_REVISION = 2

@@ -4,7 +4,7 @@ import type { Give } from "./format.js"
 import { INPUT, type Instance, OUTPUT } from "./instance.js"
 import { withLargeInstance } from "./large.js"
 import type { Pointer } from "./module-memory.js"
-import { NO_EFFORT } from "./options.js"
+import { NO_EFFORT } from "./no-effort.js"
 import { ArraySource, type Source } from "./source.js"
 import { PLAIN_HEAD, SENTINEL_BYTES } from "./wire.js"
 

@@ -1,6 +1,9 @@
 import type { Chunk } from "../codec/chunk.js"
 import type { DictionaryGroup, DictionaryGroups, Recipient } from "../codec/dictionary-groups.js"
-import { NO_EFFORT, type Settings } from "../codec/options.js"
+import type { Efforts } from "../codec/format.js"
+import { loadFormatSync } from "../codec/formats.js"
+import { NO_EFFORT } from "../codec/no-effort.js"
+import type { Settings } from "../codec/options.js"
 import type { Sender } from "../codec/sender.js"
 import { EffortMeter, groupMeter, knownGroupMeter, type Measured } from "./effort-meter.js"
 import { NetworkMeter } from "./network-meter.js"
@@ -57,26 +60,36 @@ export class ConnectionEncoding implements Encoding {
     // A chunk for several connections is encoded by the effort of the first one.
     const meter = this.#meter ?? knownGroupMeter(this.sender)
     if (meter === threadEffort) return this.#threadEffort ?? this.#settings.effort
-    return meter?.effort ?? this.#settings.effort
+    return (meter as EffortMeter | undefined)?.effort ?? this.#settings.effort
   }
 
   nextEffort(group?: readonly Measured[], sender?: Sender): number {
     const { adaptive, effort } = this.#settings
     if (!adaptive) return effort
     if (group && this.#isOf(group, sender ?? this.sender)) {
-      if (this.#network) return this.#useMeter(groupMeter(sender ?? this.sender, group))
+      if (this.#network)
+        return this.#useMeter(groupMeter(sender ?? this.sender, group, this.#efforts))
       this.#meter = undefined
       return effort
     }
     if (this.#isWeighty) {
       const isOwn = this.#meter !== undefined && this.#meter !== threadEffort
-      return this.#useMeter(isOwn ? (this.#meter as EffortMeter) : new EffortMeter([this.network]))
+      return this.#useMeter(
+        isOwn ? (this.#meter as EffortMeter) : new EffortMeter([this.network], this.#efforts),
+      )
     }
     this.#meter = threadEffort
     const previous = this.#threadEffort
-    this.#threadEffort = threadEffort.effort
-    if (previous !== undefined && previous !== threadEffort.effort) this.#connection.effortChanged()
-    return threadEffort.effort
+    const next = threadEffort.compresses
+      ? (this.#efforts.all[this.#efforts.usual] as number)
+      : NO_EFFORT
+    this.#threadEffort = next
+    if (previous !== undefined && previous !== next) this.#connection.effortChanged()
+    return next
+  }
+
+  get #efforts(): Efforts {
+    return loadFormatSync(this.#settings.format).efforts
   }
 
   /** Returns whether the connection shares the effort of a group. */

@@ -1,6 +1,6 @@
 /**
  * Chooses the compression effort of a connection, or of several that are sent the same: the one,
- * from no compression to LZ4HC, that transfers most plaintext per second.
+ * from no compression to the most thorough, that transfers most plaintext per second.
  *
  * Any effort is valid on the wire, so single batches are encoded at other efforts (probes), which
  * shows what each effort costs and saves. The speed of the network is known while it makes the
@@ -9,18 +9,19 @@
  * that lowers it is left, and its prediction corrected for a while. Efforts that the model does not
  * propose are tried now and then as well.
  *
- * A connection that neither the network nor the processor limits gets LZ4 at level 0. Whether this
+ * A connection that neither the network nor the processor limits gets the usual effort. Whether this
  * controller is asked, or the one of the whole thread, connection-encoding.ts decides.
  *
  * For connections that are sent the same, the geometric mean of their goodputs counts: halving that
- * of a slow one is as bad as halving that of a fast one. LZ4HC takes processor time even where it
- * gains nothing, so it is only used if the network limits more than half of the connections.
+ * of a slow one is as bad as halving that of a fast one. A thorough effort takes processor time even where it
+ * gains nothing, so one is only used if the network limits more than half of the connections.
  *
  * This module has no clock and no I/O: callers pass times in milliseconds, counted from any point.
  * What the constants buy, and what a simpler rule would lose, is in bench/NOTES.md.
  */
+import type { Efforts } from "../codec/format.js"
 import { Average } from "./average.js"
-import { EFFORTS, EffortModel, LEVEL_0, LEVEL_HC, PLAIN, type Window } from "./effort-model.js"
+import { EffortModel, PLAIN, type Window } from "./effort-model.js"
 
 /** Maximum share of time that probes may cost; the same for trials that the model does not propose. */
 const SHARE = 0.01
@@ -64,8 +65,9 @@ interface Trial {
 
 /** The effort controller of a connection, or of several that are sent the same. */
 export class EffortController {
-  readonly #model = new EffortModel()
-  #chosen = LEVEL_0
+  readonly #efforts: Efforts
+  readonly #model: EffortModel
+  #chosen: number
   #trial: Trial | undefined
   #nextTrialAt = 0
   /** When a trial that the model did not propose ended, and what it cost. */
@@ -74,7 +76,7 @@ export class EffortController {
   #lastChecked = 0
   /** Number of consecutive windows in which nothing was the limit. */
   #unlimited = 0
-  /** The effort to which level 0 gives way once something is the limit again. */
+  /** The effort to which the usual one gives way once something is the limit again. */
   #restedFrom: number | undefined
   /** Whether the program has paused, and the network has not made the connection wait since. */
   #hasPaused = false
@@ -88,9 +90,15 @@ export class EffortController {
   #turns = 1
   readonly #goodput = new Average()
 
+  constructor(efforts: Efforts) {
+    this.#efforts = efforts
+    this.#model = new EffortModel(efforts)
+    this.#chosen = efforts.usual
+  }
+
   /** The effort in use, apart from probes. */
   get effort(): number {
-    return EFFORTS[this.#chosen] as number
+    return this.#efforts.all[this.#chosen] as number
   }
 
   /**
@@ -100,7 +108,7 @@ export class EffortController {
    */
   next(now: number, waitingBytes = 0): number {
     const trial = this.#trial
-    if (this.#next >= 0) return EFFORTS[this.#next] as number
+    if (this.#next >= 0) return this.#efforts.all[this.#next] as number
     this.#waitingBytes = waitingBytes
     // The bytes of a failed trial must be sent too: limit them if the effort makes them longer.
     if (
@@ -112,7 +120,7 @@ export class EffortController {
       if (trial.wanted > 0) trial.wanted = Number.POSITIVE_INFINITY
       this.#next = trial.from
     } else this.#next = this.#isProbeDue(now) ? this.#mostWanted(now) : this.#chosen
-    return EFFORTS[this.#next] as number
+    return this.#efforts.all[this.#next] as number
   }
 
   #isProbeDue(now: number): boolean {
@@ -127,7 +135,7 @@ export class EffortController {
   }
 
   encoded(effort: number, plainBytes: number, wireBytes: number, ms: number, now: number): void {
-    const index = EFFORTS.indexOf(effort)
+    const index = this.#efforts.all.indexOf(effort)
     const isNew = !this.#model.estimateOf(index)
     if (index === this.#chosen && this.#trial) this.#trial.encodedBytes += plainBytes
     this.#next = -1
@@ -173,7 +181,7 @@ export class EffortController {
   #mostWanted(now: number): number {
     let wanted = this.#chosen
     let longest = PROBE_MS
-    for (let i = 0; i < EFFORTS.length; i++) {
+    for (let i = 0; i < this.#efforts.all.length; i++) {
       if (i === this.#chosen || !this.#mayPay(i)) continue
       const age = now - (this.#model.estimateOf(i)?.at ?? Number.NEGATIVE_INFINITY)
       if (age <= longest) continue
@@ -186,7 +194,7 @@ export class EffortController {
   #mayPay(index: number): boolean {
     // Plain data keeps its full length, which is expensive on slow networks.
     if (index === PLAIN) return !this.#model.speeds.some(Number.isFinite)
-    if (index < LEVEL_HC) return true
+    if (index < this.#efforts.thorough) return true
     if (!this.#model.isAllowed(index)) return false
     // A more thorough effort pays only if the network limits the one before.
     const before = this.#model.costOf(index - 1)
@@ -219,7 +227,7 @@ export class EffortController {
     if (now < this.#nextTrialAt || !window.isEven) return
     let best = this.#chosen
     let worth = this.#model.worthOf(best, now) + WORTHWHILE
-    for (let i = 0; i < EFFORTS.length; i++) {
+    for (let i = 0; i < this.#efforts.all.length; i++) {
       const other = this.#model.worthOf(i, now)
       if (other <= worth) continue
       best = i
@@ -243,8 +251,8 @@ export class EffortController {
     const pausedMs = now - this.#checkedAt
     if (model.speeds.length > 1 || pausedMs < Math.max(CHECK_MS, this.#checkMs / SHARE)) return -1
     const trialMs = ms + waitingBytes / goodput + bufferedBytes / model.speed
-    for (let i = 1; i <= EFFORTS.length; i++) {
-      const index = (this.#lastChecked + i) % EFFORTS.length
+    for (let i = 1; i <= this.#efforts.all.length; i++) {
+      const index = (this.#lastChecked + i) % this.#efforts.all.length
       if (index === this.#chosen || index > this.#chosen + 1 || !model.isAllowed(index)) continue
       if ((model.rateOf(index) ?? 0) < 0.9 * goodput) continue
       const share = Math.exp(model.gainOf(index, this.#chosen))
@@ -300,18 +308,22 @@ export class EffortController {
     else this.#chosen = trial.from
   }
 
-  /** Returns to level 0 when nothing has been the limit for a while, if level 0 suffices. */
+  /** Returns to the usual effort when nothing has been the limit for a while, if it suffices. */
   #maybeRest(window: Window): void {
     if (++this.#unlimited < REST_WINDOWS || this.#restedFrom !== undefined) return
-    const cost = this.#model.costOf(LEVEL_0)
+    const cost = this.#model.costOf(this.#efforts.usual)
     const costNow = this.#model.costOf(this.#chosen)
     if (cost !== undefined && costNow !== undefined) {
       const rate = window.plainBytes / window.ms
       const busy = 1 - window.spareMs / window.ms + rate * (cost - costNow)
-      if (busy > 1 - SPARE || rate * this.#model.ratioOf(LEVEL_0) > 0.9 * this.#model.speed) return
+      if (
+        busy > 1 - SPARE ||
+        rate * this.#model.ratioOf(this.#efforts.usual) > 0.9 * this.#model.speed
+      )
+        return
     }
     this.#restedFrom = this.#trial?.from ?? this.#chosen
     this.#trial = undefined
-    this.#chosen = LEVEL_0
+    this.#chosen = this.#efforts.usual
   }
 }

@@ -1,4 +1,5 @@
 /** Measures connections, for the controllers of their compression efforts. */
+import type { Efforts } from "../codec/format.js"
 import { EffortController } from "./effort-controller.js"
 import {
   type Clock,
@@ -18,7 +19,7 @@ const WINDOW_MAX_MS = 500
 export class EffortMeter {
   readonly #clock: Clock
   readonly #load: Load
-  readonly #controller: EffortController = new EffortController()
+  readonly #controller: EffortController
   /** The connections that are sent the same. */
   #networks: readonly NetworkMeter[]
   /** Totals of the current window. */
@@ -32,8 +33,14 @@ export class EffortMeter {
   /** Plaintext that was written but does not count yet, in bytes. */
   #advanceBytes = 0
 
-  constructor(networks: readonly NetworkMeter[], theClock: Clock = clock, theLoad: Load = load) {
+  constructor(
+    networks: readonly NetworkMeter[],
+    efforts: Efforts,
+    theClock: Clock = clock,
+    theLoad: Load = load,
+  ) {
     this.#networks = networks
+    this.#controller = new EffortController(efforts)
     this.#clock = theClock
     this.#load = theLoad
     this.#begin(theClock.now())
@@ -195,7 +202,11 @@ export function knownGroupMeter(sender: object): EffortMeter | undefined {
 }
 
 /** Returns the meter of a sender's group of connections, and creates it if there is none. */
-export function groupMeter(sender: object, members: readonly Measured[]): EffortMeter {
+export function groupMeter(
+  sender: object,
+  members: readonly Measured[],
+  efforts: Efforts,
+): EffortMeter {
   const known = groups.get(sender)
   if (known && !known.isBeginning) return known
   const networks: NetworkMeter[] = []
@@ -205,7 +216,7 @@ export function groupMeter(sender: object, members: readonly Measured[]): Effort
     known.networks = networks
     return known
   }
-  const meter = new EffortMeter(networks)
+  const meter = new EffortMeter(networks, efforts)
   groups.set(sender, meter)
   return meter
 }

@@ -2,24 +2,18 @@
  * Predicts the goodput of every compression effort: plaintext bytes per millisecond, from the costs
  * and savings of encoding at it, the other costs of the processor, and the speed of the network.
  */
-import { NO_EFFORT } from "../codec/options.js"
+import type { Efforts } from "../codec/format.js"
 import { Average, isLike } from "./average.js"
 
-/** The efforts, from the lightest to the most thorough, with the values of Settings. */
-export const EFFORTS: readonly number[] = [NO_EFFORT, 1, -3, -6, -9]
-/** The index of no compression in EFFORTS. */
+/** The index of no compression among the efforts. */
 export const PLAIN = 0
-/** The index of level 0. */
-export const LEVEL_0 = 1
-/** The index of the first effort of LZ4HC. */
-export const LEVEL_HC = 2
 
 /** The age in milliseconds at which an observation of an effort counts half. */
 const MEMORY_MS = 450
 /** The factor beyond which the time of a batch is cut off, because it was probably interrupted. */
 const OUTLIER = 4
-/** The head start of level 0, because it saves bytes and costs little. A logarithm. */
-const LEVEL_0_AHEAD = 0.02
+/** The head start of the usual effort, because it saves bytes and costs little. A logarithm. */
+const USUAL_AHEAD = 0.02
 
 /** The measurements of a period in which some batches were encoded. */
 export interface Window {
@@ -68,13 +62,14 @@ interface Correction {
 
 /** The model of a connection, or of several that are sent the same. */
 export class EffortModel {
-  readonly #estimates: (Estimate | undefined)[] = EFFORTS.map(() => undefined)
+  readonly #efforts: Efforts
+  readonly #estimates: (Estimate | undefined)[]
   /** The effort in use, its ratio, and the bytes encoded at it since the last window. */
-  #reference = LEVEL_0
+  #reference: number
   #ratio = new Average()
   #plainBytes = 0
   #wireBytes = 0
-  readonly #corrections: (Correction | undefined)[] = EFFORTS.map(() => undefined)
+  readonly #corrections: (Correction | undefined)[]
   readonly #writeCost = new Average()
   readonly #restCost = new Average()
   /** Plaintext bytes per millisecond that the program provides. */
@@ -82,6 +77,13 @@ export class EffortModel {
   /** The speed of each connection's network, as in a window, and that of the slowest. */
   speeds: readonly number[] = []
   speed: number = Number.POSITIVE_INFINITY
+
+  constructor(efforts: Efforts) {
+    this.#efforts = efforts
+    this.#reference = efforts.usual
+    this.#estimates = efforts.all.map(() => undefined)
+    this.#corrections = efforts.all.map(() => undefined)
+  }
 
   /** Returns the observations of an effort; undefined if there are none of this kind of payload. */
   estimateOf(index: number): Readonly<Estimate> | undefined {
@@ -139,7 +141,8 @@ export class EffortModel {
     this.#plainBytes = 0
     this.#wireBytes = 0
     if (value === undefined || isLike(value, this.#ratio.value as number)) return
-    for (let i = 0; i < EFFORTS.length; i++) if (i !== current) this.#estimates[i] = undefined
+    for (let i = 0; i < this.#estimates.length; i++)
+      if (i !== current) this.#estimates[i] = undefined
   }
 
   /** Returns the milliseconds per byte of plaintext; undefined if not known. */
@@ -186,12 +189,14 @@ export class EffortModel {
     if (predicted === undefined || !this.isAllowed(index)) return Number.NEGATIVE_INFINITY
     const correction = this.#corrections[index]
     const isKnown = correction && now < correction.until && isLike(this.speed, correction.speed)
-    return predicted + (isKnown ? correction.by : 0) + (index === LEVEL_0 ? LEVEL_0_AHEAD : 0)
+    return (
+      predicted + (isKnown ? correction.by : 0) + (index === this.#efforts.usual ? USUAL_AHEAD : 0)
+    )
   }
 
   /** Whether the network limits enough connections for an effort. */
   isAllowed(index: number): boolean {
-    if (index < LEVEL_HC) return true
+    if (index < this.#efforts.thorough) return true
     let limited = 0
     for (const speed of this.speeds) if (speed !== Number.POSITIVE_INFINITY) limited++
     return 2 * limited > this.speeds.length

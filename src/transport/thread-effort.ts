@@ -1,10 +1,8 @@
 /**
- * Chooses the effort of the connections that send little each, for all of a thread: level 0 while the
+ * Chooses the effort of the connections that send little each, for all of a thread: the usual effort while the
  * thread has time for it, and no compression while it is busy. The measurements of one such connection
  * do not show it: it waits most of the time, however busy the thread is.
  */
-import { NO_EFFORT } from "../codec/options.js"
-import { EFFORTS, LEVEL_0 } from "./effort-model.js"
 import { type Clock, clock, type Load, load } from "./network-meter.js"
 
 /** Minimum duration of a window in milliseconds. */
@@ -36,7 +34,7 @@ export class ThreadEffort {
   #nextChangeAt = 0
   /** Number of windows in a row that are a reason for a change. */
   #windows = 0
-  /** What level 0 takes, in milliseconds per byte of plaintext. */
+  /** What the usual effort takes, in milliseconds per byte of plaintext. */
   #cost = 0
   /** Totals of the current window. */
   #begunAt = 0
@@ -49,9 +47,9 @@ export class ThreadEffort {
     this.#load = theLoad
   }
 
-  /** The effort for the next encoding. */
-  get effort(): number {
-    return this.#compresses ? (EFFORTS[LEVEL_0] as number) : NO_EFFORT
+  /** Whether the next encoding uses the usual effort of its format, and not none. */
+  get compresses(): boolean {
+    return this.#compresses
   }
 
   /** Records an encoding that began at `begunAt`. */

@@ -1,7 +1,7 @@
 /** A simulated sender, network and receiver, defined by tables, with their own clock. */
 
+import { lz4 } from "../../src/codec/lz4/format.js"
 import { EffortMeter } from "../../src/transport/effort-meter.js"
-import { EFFORTS } from "../../src/transport/effort-model.js"
 import { type Clock, Load, NetworkMeter } from "../../src/transport/network-meter.js"
 
 /** A number for each of EFFORTS: nanoseconds, or bytes on the wire, for each byte of plaintext. */
@@ -126,14 +126,14 @@ export function play(scene: Scene, fixed?: number): Outcome {
   const clock = new SimulatedClock()
   const load = new Load()
   const link = new NetworkMeter(clock, load)
-  const meter = new EffortMeter([link], clock, load)
+  const meter = new EffortMeter([link], lz4.efforts, clock, load)
   const random = randomOf(scene.seed)
   const varied = () => {
     const usual = 1 + noise * (random() + random() - 1)
     return noise > 0 && random() < 0.003 ? usual + 20 : usual
   }
   const tenths: number[] = []
-  const shares = EFFORTS.map(() => 0)
+  const shares = lz4.efforts.all.map(() => 0)
   /** Batches that are travelling, by their time of arrival. */
   const onTheWay: { at: number; wire: number }[] = []
   let queued = 0
@@ -147,12 +147,12 @@ export function play(scene: Scene, fixed?: number): Outcome {
   let isHasty = false
   let batch = 0
   let inRun = 0
-  const encodings = EFFORTS.map(() => 0)
+  const encodings = lz4.efforts.all.map(() => 0)
   const encode = () => {
     const payload = scene.payload(clock.time, batch++)
     const effort = fixed ?? meter.next()
     const begunAt = clock.time
-    const index = EFFORTS.indexOf(effort)
+    const index = lz4.efforts.all.indexOf(effort)
     const plain = scene.batchBytes
     const wire = plain * (payload.ratio[index] as number)
     const times = (encodings[index] as number) < COLD_ENCODINGS ? cold : 1

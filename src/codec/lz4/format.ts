@@ -3,6 +3,7 @@ import { concat } from "../arrays.js"
 import { outOfRange, wrongValue } from "../errors.js"
 import type { Format } from "../instance.js"
 import { integer } from "../integer.js"
+import { NO_EFFORT } from "../no-effort.js"
 import type { Rule } from "../refused-part.js"
 import { SENTINEL_BYTES, writeSentinel } from "../wire.js"
 import { decodeLarge, encodeLarge } from "./large.js"
@@ -28,6 +29,10 @@ export const lz4: Format = {
   headBytes: HEAD_BYTES,
   dictionaryAt: SENTINEL_BYTES,
   minCompressBytes: [512, 128],
+
+  efforts: { all: [NO_EFFORT, 1, -3, -6, -9], usual: 1, thorough: 2 },
+
+  levelOf: (effort) => (effort === NO_EFFORT ? "none" : effort > 0 ? 0 : -effort),
 
   readEffort(level, acceleration) {
     const checked = integer("level", level, 0, 0, LEVEL_MAX)

@@ -4,6 +4,7 @@ import type { Format } from "../instance.js"
 import { integer } from "../integer.js"
 import { openDictionary } from "../large.js"
 import { loadInstanceSync } from "../module.js"
+import { NO_EFFORT } from "../no-effort.js"
 import type { Rule } from "../refused-part.js"
 import { decodeLarge, encodeLarge } from "./large.js"
 import { HEAD_BYTES } from "./wire.js"
@@ -44,6 +45,10 @@ export const zstd: Format = {
   headBytes: HEAD_BYTES,
   dictionaryAt: 0,
   minCompressBytes: [512, 64],
+
+  efforts: { all: [NO_EFFORT, -5, -1, 1, 3], usual: 3, thorough: 4 },
+
+  levelOf: (effort) => (effort === NO_EFFORT ? "none" : effort),
 
   readEffort(level, acceleration) {
     if (acceleration !== undefined)

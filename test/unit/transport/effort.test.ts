@@ -1,8 +1,8 @@
 /** Choices of `level: "adaptive"` over simulated networks, compared with the best fixed effort. */
 import { describe, expect, test } from "vitest"
-import { NO_EFFORT } from "../../../src/codec/options.js"
+import { lz4 } from "../../../src/codec/lz4/format.js"
+import { NO_EFFORT } from "../../../src/codec/no-effort.js"
 import { EffortController } from "../../../src/transport/effort-controller.js"
-import { EFFORTS } from "../../../src/transport/effort-model.js"
 import {
   JSON_TEXT,
   LOREM,
@@ -46,7 +46,7 @@ function shareOfBest(
   let worst = Number.POSITIVE_INFINITY
   for (const seed of SEEDS) {
     const chosen = play({ ...what, seed })
-    const fixed = EFFORTS.map((effort) => play({ ...what, seed }, effort))
+    const fixed = lz4.efforts.all.map((effort) => play({ ...what, seed }, effort))
     let reached = 0
     let best = 0
     for (let at = fromMs; at < what.ms; at += phaseMs) {
@@ -188,7 +188,7 @@ test("it adapts to a changed network within 2 s", () => {
   const what = { ...scene(JSON_TEXT, 0), ms: 18_000, network }
   for (const seed of SEEDS) {
     const chosen = play({ ...what, seed })
-    const fixed = EFFORTS.map((effort) => play({ ...what, seed }, effort))
+    const fixed = lz4.efforts.all.map((effort) => play({ ...what, seed }, effort))
     for (const from of [8000, 14_000]) {
       const best = Math.max(...fixed.map((outcome) => between(outcome, from, from + 3000)))
       expect(between(chosen, from, from + 3000) / best).toBeGreaterThan(0.9)
@@ -204,12 +204,12 @@ test("a receiver that decodes slowly gets plain parts, although the model predic
 
 test("a program that sends less than the network allows gets level 0", () => {
   const { shares } = play({ ...scene(JSON_TEXT, mbit(1000)), seed: 1, pauseMs: () => 2 })
-  expect(shares[EFFORTS.indexOf(1)]).toBe(1)
+  expect(shares[lz4.efforts.all.indexOf(1)]).toBe(1)
 })
 
 /** Publishes to connections over networks of these speeds, and returns the most frequent effort. */
 function published(speeds: readonly number[], sendsPerMs: number): number {
-  const controller = new EffortController()
+  const controller = new EffortController(lz4.efforts)
   const { encode, ratio } = JSON_TEXT
   const plain = 65_536
   const counts = new Map<number, number>()
@@ -222,7 +222,7 @@ function published(speeds: readonly number[], sendsPerMs: number): number {
     let wire = 0
     while (busy < ms && bytes < ms * sendsPerMs) {
       effort = controller.next(now)
-      const index = EFFORTS.indexOf(effort)
+      const index = lz4.efforts.all.indexOf(effort)
       const encodeMs = (plain * (encode[index] as number)) / 1e6
       wire += plain * (ratio[index] as number)
       busy += encodeMs + (plain * (ratio[index] as number) * speeds.length * 0.05) / 1e6
@@ -271,7 +271,7 @@ describe("with many subscribers", () => {
 
 /** Sends over a network, of 100 Mbit/s by default. */
 class Sending {
-  readonly controller = new EffortController()
+  readonly controller = new EffortController(lz4.efforts)
   now = 0
   probes = 0
   #waiting = 0
@@ -295,7 +295,7 @@ class Sending {
     let [busy, wire, bytes] = [0, 0, 0]
     while (!isDone(bytes, wire)) {
       const effort = this.controller.next(this.now + busy)
-      const index = EFFORTS.indexOf(effort)
+      const index = lz4.efforts.all.indexOf(effort)
       const isProbe = effort !== this.controller.effort
       if (isProbe) this.probes++
       const ms = (plain * (encode[index] as number)) / 1e6 + (isProbe ? probeMs : 0)

@@ -1,6 +1,6 @@
 /** The effort of the many connections of a thread that send little each. */
 import { expect, test } from "vitest"
-import { NO_EFFORT } from "../../../src/codec/options.js"
+import { NO_EFFORT } from "../../../src/codec/no-effort.js"
 import { type Clock, Load } from "../../../src/transport/network-meter.js"
 import { ThreadEffort } from "../../../src/transport/thread-effort.js"
 
@@ -33,14 +33,14 @@ function changes(ms: number, workAt: (now: number) => Work): number[] {
   let compresses = true
   while (clock.ms < ms) {
     const { plain, compressed, active } = workAt(clock.ms)
-    const now = effort.effort !== NO_EFFORT
+    const now = effort.compresses
     if (now !== compresses) times.push(clock.ms)
     compresses = now
     const bytes = (compresses ? compressed : plain) * STEP_MS
     const encodeMs = compresses ? bytes * COST : 0
     const begunAt = clock.ms
     clock.ms += encodeMs
-    effort.encoded(effort.effort, bytes, bytes, begunAt)
+    effort.encoded(compresses ? 1 : NO_EFFORT, bytes, bytes, begunAt)
     clock.ms += STEP_MS - encodeMs
     clock.active += Math.min(STEP_MS, active * STEP_MS + encodeMs)
   }
