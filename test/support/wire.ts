@@ -12,12 +12,13 @@ export const SENTINELS = {
 
 export const ZSTD_SENTINELS = {
   plain: new Uint8Array(4),
-  FRAME: Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd),
+  frame: Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd),
   ZDICT: Uint8Array.of(0x37, 0xa4, 0x30, 0xec),
   ZSTA: ascii("ZSTA"),
 } as const
 
 export type Form = keyof typeof SENTINELS
+export type ZstdForm = keyof typeof ZSTD_SENTINELS
 
 export const concat = (...pieces: readonly Uint8Array[]): Uint8Array => joined(pieces)
 
@@ -37,9 +38,15 @@ export const plainPart = (plain: Uint8Array): Uint8Array => concat(SENTINELS.pla
 export const dictionaryPart = (dictionary: Uint8Array): Uint8Array =>
   concat(SENTINELS.LZ4D, dictionary)
 
-export function formOf(wire: Uint8Array): Form | undefined {
-  const forms = Object.keys(SENTINELS) as Form[]
-  return forms.find((form) => SENTINELS[form].every((byte, i) => wire[i] === byte))
+export const formOf = (wire: Uint8Array): Form | undefined => findForm(SENTINELS, wire)
+export const zstdFormOf = (wire: Uint8Array): ZstdForm | undefined => findForm(ZSTD_SENTINELS, wire)
+
+function findForm<Name extends string>(
+  sentinels: Readonly<Record<Name, Uint8Array>>,
+  wire: Uint8Array,
+): Name | undefined {
+  const forms = Object.keys(sentinels) as Name[]
+  return forms.find((form) => sentinels[form].every((byte, i) => wire[i] === byte))
 }
 
 /** Returns the plaintext size that a part declares; undefined if it has none. */

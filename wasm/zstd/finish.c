@@ -98,6 +98,17 @@ static size_t write_codes(uint8_t *target, size_t room, const unsigned *of, unsi
   return FSE_isError(length) ? 0 : length;
 }
 
+/* Codes that are all of the same length cannot be written in short. Then those of ASCII are
+ * shorter. */
+static size_t write_any_literals(uint8_t *target, size_t room, const unsigned *literals) {
+  const size_t length = write_literals(target, room, literals);
+  if (length > 0) return length;
+  unsigned preferred[LITERALS];
+  for (unsigned i = 0; i < LITERALS; i++)
+    preferred[i] = i < LITERALS / 2 ? 2 : 1;
+  return write_literals(target, room, preferred);
+}
+
 /* Writes all tables. Returns their length; 0 if they cannot be made. */
 static size_t write_tables(uint8_t *target, size_t room, const counts *c) {
   const struct {
@@ -109,7 +120,7 @@ static size_t write_tables(uint8_t *target, size_t room, const counts *c) {
       {c->matches, MaxML + 1, MLFSELog},
       {c->lengths, MaxLL + 1, LLFSELog},
   };
-  size_t at = write_literals(target, room, c->literals);
+  size_t at = write_any_literals(target, room, c->literals);
   for (unsigned i = 0; at > 0 && i < 3; i++) {
     const size_t length =
         write_codes(target + at, room - at, codes[i].of, codes[i].symbols, codes[i].bits);

@@ -9,7 +9,7 @@ const text = (size: number) => payload("json", size)
 const create = (options: CodecOptions = {}) => Codec.createSync({ format: "zstd", ...options })
 const samples = Array.from({ length: 400 }, (_, i) => payload("json", 200, i + 1))
 const dictionary = await trainDictionary(samples, { format: "zstd" })
-const isFrame = (part: Uint8Array) => ZSTD_SENTINELS.FRAME.every((byte, i) => part[i] === byte)
+const isFrame = (part: Uint8Array) => ZSTD_SENTINELS.frame.every((byte, i) => part[i] === byte)
 
 /** Returns the code and text of the error for a part. */
 function refusal(part: Uint8Array, options: CodecOptions = {}, before: Uint8Array[] = []): string {
@@ -49,7 +49,7 @@ function frame({ size, window, dictionaryId, checksum }: Header, ...blocks: Uint
   const descriptor =
     (sizeFlag << 6) | (isSingle ? 0x20 : 0) | (checksum ? 4 : 0) | (dictionaryId ? 3 : 0)
   return concat(
-    ZSTD_SENTINELS.FRAME,
+    ZSTD_SENTINELS.frame,
     Uint8Array.of(descriptor, ...(isSingle ? [] : [window])),
     dictionaryId ? u(dictionaryId, 4) : new Uint8Array(),
     size === undefined ? new Uint8Array() : u(size, 8),
@@ -99,6 +99,17 @@ test("parts of less than 512 bytes are sent plain, with a dictionary of less tha
   expect(isFrame(codec.encodePart(text(512)))).toBe(true)
   expect(isFrame(other.encodePart(text(63)))).toBe(false)
   expect(isFrame(other.encodePart(text(100)))).toBe(true)
+})
+
+test("a dictionary is trained on samples whose new bytes cannot be compressed", async () => {
+  const [known, noise] = [payload("json", 300), payload("random", 400 * 100)]
+  const each = Array.from({ length: 400 }, (_, i) =>
+    concat(known, noise.subarray(100 * i, 100 * (i + 1))),
+  )
+  const made = await trainDictionary(each, { format: "zstd" })
+  using codec = create({ dictionary: made })
+  const [, part] = codec.encode([concat(known, noise.subarray(0, 100))])
+  expect(part?.length).toBeLessThan(150)
 })
 
 test("a dictionary is sent as it is, once, before the first message", () => {
@@ -251,7 +262,7 @@ test.each<[what: string, part: Uint8Array, message: string, before?: Uint8Array[
   ],
   [
     "a reserved bit",
-    concat(ZSTD_SENTINELS.FRAME, Uint8Array.of(0x28, 1), block(RAW, 1, true, 1)),
+    concat(ZSTD_SENTINELS.frame, Uint8Array.of(0x28, 1), block(RAW, 1, true, 1)),
     "ERR_ZSTD_CORRUPT_BLOCK",
   ],
   [
