@@ -17,7 +17,7 @@ export type {
   Writable,
 } from "zeromq"
 export { ProtocolError, type ProtocolErrorCode } from "./codec/errors.js"
-export type { Lz4Level, Lz4Options } from "./codec/options.js"
+export type { Level, Lz4Level, Lz4Options, ZstdLevel } from "./codec/options.js"
 export type { Traffic } from "./codec/traffic.js"
 export { z85Decode, z85Encode } from "./curve/z85-text.js"
 export {

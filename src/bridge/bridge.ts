@@ -6,10 +6,11 @@ import { loadInstanceSync } from "../codec/module.js"
 import type { Settings } from "../codec/options.js"
 import {
   formatEndpoint,
-  isLz4,
+  formatOf,
+  isOurs,
   parseBind,
   parseConnect,
-  SCHEME,
+  SCHEMES,
   type TcpScheme,
 } from "../transport/address.js"
 import { Channel } from "../transport/channel.js"
@@ -191,7 +192,7 @@ export class Bridge {
     const instance = loadInstanceSync(loadFormatSync(settings.format))
     const training = this.#trainingFor(instance)
     const to = addressOf(dialled.socket, this.#spec.to)
-    const fromIsLz4 = isLz4(this.#spec.from)
+    const fromIsLz4 = isOurs(this.#spec.from)
     const [lz4, plain] = fromIsLz4 ? [accepted, dialled] : [dialled, accepted]
     const closePlain = () => destroyWhenSent(plain.socket)
     const toCurve = this.#curveOf(dialled, "to")
@@ -220,7 +221,7 @@ export class Bridge {
   #curveOf({ socket }: Channel, side: "from" | "to"): CurveEnd | undefined {
     const { settings, limits, [side]: endpoint, [`${side}Curve` as const]: keys } = this.#spec
     if (!keys) return undefined
-    const budgetBytes = isLz4(endpoint) ? settings.budgetBytes : limits.maxBytes
+    const budgetBytes = isOurs(endpoint) ? settings.budgetBytes : limits.maxBytes
     return new CurveEnd(keys, budgetBytes, this.#expected, (bytes) => socket.write(bytes))
   }
 
@@ -236,14 +237,14 @@ export class Bridge {
 
 function checkSchemes({ from, to }: BridgeSpec): void {
   for (const endpoint of [from, to])
-    if (![SCHEME, "tcp://", IPC].some((scheme) => endpoint.startsWith(scheme)))
+    if (![...Object.values(SCHEMES), "tcp://", IPC].some((scheme) => endpoint.startsWith(scheme)))
       throw mistake(
         "EINVAL",
         endpoint,
         "has another scheme",
         "expected lz4+tcp://, tcp:// or ipc://",
       )
-  if (isLz4(from) === isLz4(to))
+  if (isOurs(from) === isOurs(to))
     throw zmqError(
       "EINVAL",
       undefined,
@@ -262,7 +263,10 @@ function checkAddresses({ from, to }: BridgeSpec): void {
     )
 }
 
-const schemeOf = (endpoint: string): TcpScheme => (isLz4(endpoint) ? SCHEME : "tcp://")
+const schemeOf = (endpoint: string): TcpScheme => {
+  const format = formatOf(endpoint)
+  return format ? SCHEMES[format] : "tcp://"
+}
 
 /** Returns whether an endpoint uses IPv6. As with libzmq, `*` is all addresses of IPv4 only. */
 const usesIpv6 = (endpoint: string) => /\[|::/.test(endpoint)
@@ -279,7 +283,7 @@ function listenerFor(server: Server, endpoint: string): () => Promise<string> {
   const bind = parseBind(endpoint, ipv6)
   return async () =>
     formatEndpoint(
-      listenTcp(server, await resolveHost(bind, ipv6, endpoint), TCP),
+      listenTcp(server, await resolveHost(bind, ipv6, endpoint), TCP, schemeOf(endpoint)),
       schemeOf(endpoint),
     )
 }

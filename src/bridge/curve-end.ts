@@ -357,7 +357,8 @@ function handshakeOf(curve: CurveSettings): HandshakeSettings {
     password: NOTHING,
     routingId: NOTHING,
     authenticate: false,
-    revision: 1,
+    formats: [],
+    revision: 0,
     curve,
   }
 }

@@ -7,7 +7,7 @@ import { visible } from "../capture/visible.js"
 import { ProtocolError } from "../codec/errors.js"
 import type { Settings } from "../codec/options.js"
 import type { Traffic } from "../codec/traffic.js"
-import { isLz4 } from "../transport/address.js"
+import { isOurs } from "../transport/address.js"
 import { adviceOn } from "./bridge-advice.js"
 import type { BridgeState } from "./bridge-metrics.js"
 import { errorText } from "./errors.js"
@@ -74,7 +74,7 @@ export class Report implements BridgeHandlers {
     const what = error instanceof ProtocolError ? "protocol error" : "error"
     // With CURVE, either side can exceed what the sender's option allows.
     const limitOf = (name: string) =>
-      flag(name === "maxMessageSize" && !isLz4(side) ? "maxPlainMessageSize" : name)
+      flag(name === "maxMessageSize" && !isOurs(side) ? "maxPlainMessageSize" : name)
     const why = error.message
       .replace(/\bmax(PlainMessageSize|MessageSize|Parts)\b/g, limitOf)
       .replace(

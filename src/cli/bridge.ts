@@ -3,7 +3,7 @@ import { Bridge, type BridgeSpec } from "../bridge/bridge.js"
 import { PARTS_MAX } from "../codec/frames.js"
 import { checkBudget, checkLz4Options, type Lz4Options } from "../codec/options.js"
 import { underCurve } from "../curve/compression.js"
-import { isLz4 } from "../transport/address.js"
+import { isOurs } from "../transport/address.js"
 import type { ZmqError } from "../transport/zmq-error.js"
 import { bridgeLog, flag, Report } from "./bridge-report.js"
 import { type Command, command, parse, type Values, wholeNumber } from "./command.js"
@@ -188,7 +188,7 @@ async function argumentsOf(
     revision: number("revision"),
     dictionary: values.dictionary === undefined ? undefined : readDictionary(values.dictionary),
   } as Lz4Options
-  const isSealed = (isLz4(from) ? fromCurve : toCurve) !== undefined
+  const isSealed = (isOurs(from) ? fromCurve : toCurve) !== undefined
   const asked = isSealed ? underCurve(options) : options
   const maxMessageSize = number("max-message-size") ?? MESSAGE_MAX_BYTES
   const settings = orInputError(

@@ -1,5 +1,6 @@
 import { copyShared } from "../base/copy-shared.js"
 import { allocate } from "./arrays.js"
+import type { FormatName } from "./format.js"
 import type { Packing } from "./packing.js"
 import { KEEPS_BYTES, LargeSlabs, SLAB_BYTES, type Slab, Slabs, SPARE_MAX } from "./slabs.js"
 
@@ -16,6 +17,8 @@ export interface Content {
   readonly dictionary: Uint8Array | undefined
   /** "arenas" if the chunk may contain some. */
   readonly packing: Packing
+  /** The format of parts that may be compressed; undefined if none are, so that any format fits. */
+  readonly format?: FormatName | undefined
 }
 
 /** A part sent from the caller's memory, which the program may change, detach or shrink meanwhile. */
@@ -39,6 +42,7 @@ export class Chunk implements Content {
   readonly wireBytes: number
   readonly dictionary: Uint8Array | undefined
   readonly packing: Packing
+  readonly format: FormatName | undefined
   /** Undefined once the bytes are copied. */
   #slab: Slab | undefined
   /** Offset of the bytes in the slab. */
@@ -61,6 +65,7 @@ export class Chunk implements Content {
     this.wireBytes = content.wireBytes
     this.dictionary = content.dictionary
     this.packing = content.packing
+    this.format = content.format
     this.#slab = from
     this.#start = start
     if (from) from.liveBytes += bytes.length
@@ -150,6 +155,7 @@ export class Chunk implements Content {
     if (!from || from !== next.#slab || end !== next.#start) return undefined
     if (this.dictionary !== next.dictionary) return undefined
     if ((this.packing === "frames") !== (next.packing === "frames")) return undefined
+    if (this.format && next.format && this.format !== next.format) return undefined
     if (this.#holds > 1 || next.#holds > 1) return undefined
     const bytes = from.bytes.subarray(this.#start, end + next.bytes.length)
     const content = {
@@ -158,6 +164,7 @@ export class Chunk implements Content {
       wireBytes: this.wireBytes + next.wireBytes,
       dictionary: this.dictionary,
       packing: next.packing === "arenas" ? next.packing : this.packing,
+      format: this.format ?? next.format,
     }
     from.live--
     from.liveBytes -= bytes.length

@@ -188,7 +188,7 @@ export function wasmError(message: string, cause?: unknown): TypeError {
 /** Returns the error for a worker thread that could not start, did not answer, or ended. */
 export function threadError(cause: Error): Error {
   return withCode(
-    new Error(`the worker thread of lz4+tcp:// endpoints failed: ${cause.message}`, { cause }),
+    new Error(`the worker thread of endpoints failed: ${cause.message}`, { cause }),
     "ERR_LZ4_THREAD",
   )
 }

@@ -21,6 +21,11 @@ function checkName(name: unknown): FormatName {
   return name
 }
 
+/** Makes the format known without loading it. */
+export function provideZstd(format: Format): void {
+  known = format
+}
+
 export async function loadFormat(name: unknown): Promise<Format> {
   if (checkName(name) === "lz4") return lz4
   known ??= (await load()).zstd

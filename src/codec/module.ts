@@ -1,4 +1,5 @@
 import { shown, wasmError, withCode, wrongType, wrongValue } from "./errors.js"
+import type { FormatName } from "./format.js"
 import { type Format, Instance } from "./instance.js"
 import { lz4 } from "./lz4/format.js"
 
@@ -14,6 +15,16 @@ export type WasmSource =
       ? Module
       : never)
 
+/** Compiled modules that another thread has passed on. */
+const given = new Map<FormatName, WebAssembly.Module>()
+
+/** Lets this thread use a module that another one has compiled. The first one of a format stays. */
+export function useModule(format: FormatName, module: WebAssembly.Module): void {
+  if (!given.has(format)) given.set(format, module)
+}
+
+const embedded = (format: Format): WasmSource => given.get(format.name) ?? format.wasm
+
 // One instance for each source, because each instance has its own memory.
 const instances = new WeakMap<object, Instance>()
 const fetched = new Map<string, Promise<Instance>>()
@@ -26,7 +37,7 @@ const compiling = new WeakMap<object, Promise<Instance>>()
  */
 export async function loadInstance(
   format: Format = lz4,
-  source: WasmSource = format.wasm,
+  source: WasmSource = embedded(format),
 ): Promise<Instance> {
   checkAvailable()
   if (source instanceof URL) {
@@ -66,7 +77,10 @@ async function compileInstance(
 }
 
 /** Returns the same instance synchronously. `source` cannot be a URL. */
-export function loadInstanceSync(format: Format = lz4, source: WasmSource = format.wasm): Instance {
+export function loadInstanceSync(
+  format: Format = lz4,
+  source: WasmSource = embedded(format),
+): Instance {
   checkAvailable()
   if (source instanceof URL) throw wrongValue("wasm: a URL needs Codec.create() or readCapture()")
   const known = instances.get(source)

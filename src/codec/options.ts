@@ -14,6 +14,9 @@ export type Lz4Level = 0 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12
 /** A compression level of Zstandard: higher ones compress more and take longer. */
 export type ZstdLevel = -7 | -6 | -5 | -4 | -3 | -2 | -1 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9
 
+/** The level in use: "none" if nothing is compressed. */
+export type Level = Lz4Level | ZstdLevel | "none"
+
 /**
  * Options of one endpoint or codec: how it compresses, and what it accepts. Any peer can read the
  * result, except arenas with `arenas: true`.
@@ -43,15 +46,17 @@ export interface Lz4Options {
    */
   acceleration?: number
   /**
-   * 0: LZ4. 3 to 12: LZ4HC, which compresses more and takes longer the higher it is. "none":
-   * nothing is compressed, no dictionary is sent, and no arena is made. "adaptive", for sockets only:
-   * each connection is measured and uses the level with the highest throughput, from "none" to 9. If
-   * neither the network nor the processor is the limit, that is level 0. Many connections that send
-   * little each use "none" while they keep their thread busy together. `lz4.connections` has the
-   * level in use. Fix a level to save bytes at any cost. Default: "adaptive" for sockets, 0 for the
-   * bridge; with CURVE "none", unless `acceleration`, `dictionary` or `autoDictionary` is given.
+   * Over `lz4+tcp://`, 0: LZ4. 3 to 12: LZ4HC, which compresses more and takes longer the higher it
+   * is. Over `zstd+tcp://`, -7 (the fastest) to -1 and 1 to 9: Zstandard's levels. "none": nothing is
+   * compressed, no dictionary is sent, and no arena is made. "adaptive", for sockets only: each
+   * connection is measured and uses the level with the highest throughput, from "none" to 9, or to 3
+   * over `zstd+tcp://`. If neither the network nor the processor is the limit, that is level 0, or 1.
+   * Many connections that send little each use "none" while they keep their thread busy together.
+   * `lz4.connections` has the level in use. Fix a level to save bytes at any cost. Default:
+   * "adaptive" for sockets, 0 for the bridge; with CURVE "none", unless `acceleration`, `dictionary`
+   * or `autoDictionary` is given.
    */
-  level?: Lz4Level | "none" | "adaptive"
+  level?: Level | "adaptive"
   /**
    * Whether small messages that are queued together are sent as one part, an arena, which only
    * peers that read revision 2 can read. "auto", for sockets only: to peers that announced it in
@@ -80,7 +85,7 @@ export interface CodecOptions extends Omit<Lz4Options, "level" | "arenas" | "aut
    * "zstd": -7 (the fastest) to -1, and 1 to 9. "none": nothing is compressed, no dictionary is sent,
    * and no arena is made. Default: 0; with "zstd" 1.
    */
-  level?: Lz4Level | ZstdLevel | "none"
+  level?: Level
   /**
    * Whether `encodeBatch` puts small messages into one part. Only for peers that read revision 2.
    * Default: false. RFC.md appendix A.
@@ -147,6 +152,13 @@ export interface Settings extends ReceiveSettings {
   adaptive: boolean
   /** "auto": for peers that have shown that they read arenas; for none if the handshake is not seen. */
   arenas: boolean | "auto"
+  /** The settings for peers that announce the other format, of an endpoint that serves both. */
+  other?: Settings | undefined
+}
+
+/** Returns the settings for peers of a format, which an endpoint serves. */
+export function settingsFor(settings: Settings, format: FormatName): Settings {
+  return settings.format === format ? settings : (settings.other as Settings)
 }
 
 /** Checks options. Throws TypeError or RangeError with the given and the allowed values. */

@@ -5,6 +5,7 @@ import { appendBody, frameHead, framesChunk, partsOf } from "./bare-frames.js"
 import { type Chunk, ChunkBuilder, type Content } from "./chunk.js"
 import { DictionaryGroups, type Recipient } from "./dictionary-groups.js"
 import { closed } from "./errors.js"
+import type { FormatName } from "./format.js"
 import { loadFormatSync } from "./formats.js"
 import { FrameHead, LONG_HEAD_BYTES, MORE } from "./frames.js"
 import { GOES_PLAIN, INPUT, type Instance, IS_TRIED, LARGE_PART, OUTPUT } from "./instance.js"
@@ -12,7 +13,7 @@ import { BYPASS_FRAMES, BYPASS_MIN_BYTES } from "./long-bodies.js"
 import { loadInstanceSync } from "./module.js"
 import type { Pointer } from "./module-memory.js"
 import { NO_EFFORT } from "./no-effort.js"
-import { ARENAS_REVISION, type Settings } from "./options.js"
+import { ARENAS_REVISION, type Settings, settingsFor } from "./options.js"
 import { type Packing, packingFor } from "./packing.js"
 import { copied, writeLarge } from "./part-writer.js"
 import { ArraySource } from "./source.js"
@@ -80,6 +81,8 @@ export class Sender {
   }
   #dictionaryFrame: Uint8Array | undefined
   #dictionaries: DictionaryGroups<Sender> | undefined
+  /** The sender for connections of the other format. */
+  #other: Sender | undefined
 
   /** @param acceptsPlain whether peers without an announced revision are sent bare frames. */
   constructor(settings: Settings, acceptsPlain: boolean = false) {
@@ -95,6 +98,14 @@ export class Sender {
     const settings = { ...this.#settings, effort: this.#effort, arenas: this.#arenas }
     this.#opened = { instance, transcoder: Transcoder.sending(instance, settings, undefined, true) }
     return this.#opened
+  }
+
+  /** Returns the sender for connections of a format of the settings. It closes with this one. */
+  for(format: FormatName): Sender {
+    const settings = settingsFor(this.#settings, format)
+    if (settings === this.#settings) return this
+    this.#other ??= new Sender(settings, this.#acceptsPlain)
+    return this.#other
   }
 
   /** The dictionaries that are trained for the connections of the endpoint; undefined if none are. */
@@ -198,6 +209,7 @@ export class Sender {
         wireBytes: plain.wireBytes + instance.wide(handle, 4) - wireBytes,
         dictionary,
         packing: arenas && encoded > 1 ? "arenas" : "parts",
+        format: encoded > 0 ? this.#settings.format : undefined,
       })
     } catch (error) {
       builder.abandon()
@@ -210,8 +222,8 @@ export class Sender {
     }
   }
 
-  accepts(): boolean {
-    return true
+  accepts({ format }: Chunk): boolean {
+    return format === undefined || format === this.#settings.format
   }
 
   /**
@@ -247,7 +259,9 @@ export class Sender {
     const pieces: Uint8Array[] = []
     const sink = { take: (piece: Uint8Array) => pieces.push(new Uint8Array(piece)) > 0 }
     const settings = { budgetBytes: -1, revision: ARENAS_REVISION }
-    const transcoder = Transcoder.receiving(this.#instance, settings, true)
+    const { format } = chunk
+    const instance = format ? loadInstanceSync(loadFormatSync(format)) : this.#instance
+    const transcoder = Transcoder.receiving(instance, settings, true)
     try {
       if (chunk.dictionary) transcoder.transcode(chunk.dictionary, sink)
       for (const piece of encoded) transcoder.transcode(piece, sink)
@@ -273,6 +287,8 @@ export class Sender {
 
   close(): void {
     if (--this.#users > 0) return
+    this.#other?.close()
+    this.#other = undefined
     this.#dictionaries?.close()
     this.#dictionaries = undefined
     this.#opened?.transcoder.close()

@@ -15,15 +15,14 @@ export type EncodedConnection = Pick<PeerConnection, "packing" | "encoding">
  * the effort that the connection chooses. The format is a `MessageEncoder` that it is given.
  */
 export class PeerEncoder {
-  /** The encoder of the endpoint, for any of its peers. */
-  readonly common: MessageEncoder
+  readonly #common: MessageEncoder
   #connection: EncodedConnection | undefined
   #latestPacking: Packing
   /** The effort that was chosen when the open batch was opened. */
   #effort: number | undefined
 
   constructor(common: MessageEncoder) {
-    this.common = common
+    this.#common = common
     this.#latestPacking = common.packing
   }
 
@@ -36,6 +35,11 @@ export class PeerEncoder {
   /** The packing for the current peer, or the latest one. */
   get packing(): Packing {
     return this.#connection?.packing ?? this.#latestPacking
+  }
+
+  /** The encoder of the endpoint, for any of its peers that have the format of the current one. */
+  get common(): MessageEncoder {
+    return this.encoding?.common ?? this.#common
   }
 
   /** The encoder for the current peer, which may have a dictionary of its own. */

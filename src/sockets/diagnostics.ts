@@ -2,7 +2,7 @@
 import { type Channel, channel } from "node:diagnostics_channel"
 import { debuglog } from "node:util"
 import type { ProtocolError } from "../codec/errors.js"
-import type { Lz4Level } from "../codec/options.js"
+import type { Level } from "../codec/options.js"
 import type { Traffic } from "../codec/traffic.js"
 import { print } from "../transport/diagnosis.js"
 import type { Statistics } from "./statistics.js"
@@ -63,9 +63,9 @@ export interface ReconnectMessage extends DiagnosticsMessage {
 /** A message on the channel `zeromq-lz4:level`: the compression level of sent messages has changed. */
 export interface LevelMessage extends PeerMessage {
   /** The new level. */
-  level: Lz4Level | "none"
+  level: Level
   /** The level before. */
-  previous: Lz4Level | "none"
+  previous: Level
 }
 
 /** A channel of node:diagnostics_channel, with the type of its messages. */
@@ -149,7 +149,7 @@ export const LEVEL: Topic<LevelMessage> = new Topic(
 export const SILENT_PEER: Topic<PeerMessage> = new Topic(
   "silent-peer",
   (message) =>
-    `${formatPeer(message)} announced no lz4 revision and has sent nothing: if it is a tcp:// peer, it cannot read what it is sent (both ends have to be lz4+tcp://, unless this one has the option acceptPlain)`,
+    `${formatPeer(message)} announced no revision and has sent nothing: if it is a tcp:// peer, it cannot read what it is sent (both ends need the same scheme, unless this one has the option acceptPlain)`,
 )
 
 /**

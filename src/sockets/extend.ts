@@ -1,6 +1,6 @@
 import type * as zmq from "zeromq"
 import type { Socket as ZmqSocket } from "zeromq"
-import { isLz4 } from "../transport/address.js"
+import { isOurs } from "../transport/address.js"
 import { explanation } from "../transport/zmq-error.js"
 import { loadZeromq } from "../zeromq.js"
 import { ENDPOINT_OPTIONS, type EndpointOptions } from "./endpoints/endpoint-options.js"
@@ -29,7 +29,7 @@ import { OPTION } from "./zmq-numbers.js"
 
 /**
  * Addresses that take no options of this package. TypeScript knows the scheme of literals only: any
- * other string may begin with `lz4+tcp://`.
+ * other string may begin with `lz4+tcp://` or `zstd+tcp://`.
  */
 export type NativeAddress = `${"tcp" | "ipc" | "inproc" | "udp" | "ws" | "wss"}://${string}`
 
@@ -211,10 +211,10 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
 
   defineEndpointMethods(Socket.prototype, (name, socket, args) => {
     const state = ensureState(socket)
-    const isOurs = isLz4(args[0]) && !socket.closed
+    const isForUs = isOurs(args[0]) && !socket.closed
     // zeromq.js itself checks sockets that only have libzmq's endpoints.
-    if (state.core || isOurs) state.checkFree()
-    if (isOurs) return lz4Endpoints[name](socket, state, args)
+    if (state.core || isForUs) state.checkFree()
+    if (isForUs) return lz4Endpoints[name](socket, state, args)
     return explainRefusal(nativeRefusalReason(args), args, () => libzmqs[name](socket, state, args))
   })
   defineMessageMethods(Socket.prototype, native, Base.name, coreOf)
@@ -287,7 +287,7 @@ export function withoutLz4<C extends new (...args: any[]) => ZmqSocket>(
   class Socket extends Base {}
   defineEndpointMethods(Socket.prototype, (name, socket, args) => {
     const [address] = args
-    const reason = isLz4(address)
+    const reason = isOurs(address)
       ? explanation(address, `is not for ${Base.name}, which speaks ${speaks}, not ZMTP`)
       : nativeRefusalReason([address])
     const call = Base.prototype[name] as (...args: unknown[]) => unknown

@@ -4,10 +4,13 @@ import { type InspectOptions, inspect } from "node:util"
 import { queueMicrotask } from "../base/runtime.js"
 import { throwLater } from "../base/throw-later.js"
 import type { ProtocolError } from "../codec/errors.js"
+import type { FormatName } from "../codec/format.js"
+import { loadFormatSync } from "../codec/formats.js"
 import { integer } from "../codec/integer.js"
-import { type Lz4Level, ownOptions } from "../codec/options.js"
+import { type Level, ownOptions } from "../codec/options.js"
 import { addTraffic, type Traffic } from "../codec/traffic.js"
 import type { Pipe } from "../patterns/pipe.js"
+import { formatOf } from "../transport/address.js"
 import type { ConnectionCounts, DirectionCounts, PeerConnection } from "../transport/transport.js"
 import {
   CONNECTION,
@@ -62,6 +65,8 @@ export type Lz4Events = {
 
 /** An endpoint, as statistics and events see it. */
 export interface Observed {
+  /** The format of its parts. */
+  readonly format: FormatName
   readonly address: string
   readonly socketType: string
   /** The pipes of connections whose handshake is over. */
@@ -81,7 +86,7 @@ interface OpenConnection {
   peer: ConnectEvent
   endpoint: Observed
   /** The level reported last. */
-  level: Lz4Level | "none"
+  level: Level
 }
 
 /**
@@ -129,7 +134,7 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
   /** The open connections. */
   get connections(): readonly Connection[] {
     return Array.from(this.#open, ([connection, { peer, endpoint }]) => {
-      const { scheme, peerRevision: revision, effort } = connection
+      const { scheme, peerRevision: revision } = connection
       const { sent, received } = connection.counts
       const pipe = endpoint.pipes.get(connection)
       return {
@@ -137,7 +142,7 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
         ...peer,
         scheme,
         revision,
-        sent: { ...sent, level: levelOf(effort) },
+        sent: { ...sent, level: levelOf(connection, endpoint) },
         received,
         protocolErrors: endpoint.protocolErrors,
         reconnects: endpoint.reconnects,
@@ -183,9 +188,9 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
 
   /** @internal */
   opened(connection: PeerConnection, endpoint: Observed, state: "accepted" | "connected"): void {
-    const { remoteAddress = "unknown", remotePort = 0, effort } = connection // it may have ended already
+    const { remoteAddress = "unknown", remotePort = 0 } = connection // it may have ended already
     const peer = { remoteAddress, remotePort }
-    this.#open.set(connection, { peer, endpoint, level: levelOf(effort) })
+    this.#open.set(connection, { peer, endpoint, level: levelOf(connection, endpoint) })
     if (endpoint.reconnects > 0) this.#reconnects++
     this.#tell("connect", { ...peer })
     this.#publish(CONNECTION, () => ({ ...this.#describe(endpoint), ...peer, state }))
@@ -194,7 +199,7 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
   /** @internal Records the level after the handshake: nothing is compressed for a plain peer. */
   ready(connection: PeerConnection): void {
     const live = this.#open.get(connection)
-    if (live) live.level = levelOf(connection.effort)
+    if (live) live.level = levelOf(connection, live.endpoint)
   }
 
   /** @internal */
@@ -241,9 +246,10 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
   /** @internal */
   effortChanged(connection: PeerConnection): void {
     const live = this.#open.get(connection)
-    const level = levelOf(connection.effort)
-    if (!live || level === live.level) return
+    if (!live) return
     const { peer, endpoint, level: previous } = live
+    const level = levelOf(connection, endpoint)
+    if (level === previous) return
     live.level = level
     // Deferred, because this is called while sending, and a subscriber may send too.
     if (LEVEL.isWanted)
@@ -285,9 +291,10 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
   }
 }
 
-function levelOf(effort: number): Lz4Level | "none" {
-  if (effort === 0) return "none"
-  return effort > 0 ? 0 : (-effort as Lz4Level)
+/** Returns the level that a connection of an endpoint uses, in the format of the peer. */
+function levelOf({ effort, scheme }: PeerConnection, { format }: Observed): Level {
+  const own = scheme && formatOf(`${scheme}://`)
+  return loadFormatSync(own ?? format).levelOf(effort) as Level
 }
 
 function trafficOf({ messages, plainBytes, wireBytes }: DirectionCounts): Traffic {

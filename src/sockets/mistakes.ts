@@ -1,8 +1,10 @@
 /** Errors for mistakes of callers: what is wrong, and what was probably meant. */
+
 import type { Socket } from "zeromq"
 import { shown, wrongType, wrongValue } from "../codec/errors.js"
+import type { FormatName } from "../codec/format.js"
 import type { Refusal } from "../patterns/socket-type.js"
-import { interfaceNames, isLz4, SCHEME } from "../transport/address.js"
+import { interfaceNames, isOurs, SCHEMES } from "../transport/address.js"
 import {
   explain,
   explained,
@@ -17,9 +19,9 @@ import { ENDPOINT_OPTIONS } from "./endpoints/endpoint-options.js"
 
 const NAMES_MAX = 10
 
-/** Lists a socket's `lz4+tcp://` endpoints. */
+/** Lists a socket's `lz4+tcp://` and `zstd+tcp://` endpoints. */
 export function theseEndpoints(names: readonly string[]): string {
-  if (names.length === 0) return "the socket has no lz4+tcp:// endpoint"
+  if (names.length === 0) return "the socket has no lz4+tcp:// or zstd+tcp:// endpoint"
   const more = names.length > NAMES_MAX ? ` and ${names.length - NAMES_MAX} more` : ""
   return `the socket has ${names.slice(0, NAMES_MAX).join(", ")}${more}`
 }
@@ -58,7 +60,7 @@ export function misplacedOption(name: string, className: string): TypeError {
 }
 
 const correctUse = (name: string): string =>
-  `it goes with an endpoint: socket.connect("${SCHEME}HOST:PORT", { ${name} }), or the same with bind`
+  `it goes with an endpoint: socket.connect("${SCHEMES.lz4}HOST:PORT", { ${name} }), or the same with bind`
 
 /**
  * Refuses socket options given with an endpoint.
@@ -189,29 +191,30 @@ function hasOptionOfOurs(arg: unknown): boolean {
 }
 
 /** A scheme that was probably meant to be ours, and the rest of the address. */
-const LIKE_OURS = /^\s*([^:/]*lz4[^:/]*):?\/*(.*)$/is
+const LIKE_OURS = /^\s*([^:/]*(lz4|zstd)[^:/]*):?\/*(.*)$/is
 const OTHER_TRANSPORT = /(ipc|inproc|udp|wss?|tls|e?pgm|norm|vmci|tipc)$/i
 
 /** Returns the reason why zeromq.js will refuse arguments; undefined if it may accept them. */
 export function nativeRefusalReason([address, ...more]: readonly unknown[]): string | undefined {
-  if (typeof address !== "string" || isLz4(address)) return undefined
-  const [, scheme, rest = ""] = LIKE_OURS.exec(address) ?? []
+  if (typeof address !== "string" || isOurs(address)) return undefined
+  const [, scheme, format, rest = ""] = LIKE_OURS.exec(address) ?? []
   if (scheme !== undefined) {
     const [, transport] = OTHER_TRANSPORT.exec(scheme) ?? []
+    const ours = SCHEMES[format?.toLowerCase() as FormatName]
     return transport === undefined
-      ? explanation(address, `does not begin with ${SCHEME}`, SCHEME + rest)
-      : explanation(address, `is not ${SCHEME}, and nothing else is compressed`, `${transport}://`)
+      ? explanation(address, `does not begin with ${ours}`, ours + rest)
+      : explanation(address, `is not ${ours}, and nothing else is compressed`, `${transport}://`)
   }
   if (more.length === 0) return undefined
-  return explanation(address, `takes no options, which are for ${SCHEME}`, meantTcp(address))
+  return explanation(address, `takes no options, which are for ${SCHEMES.lz4}`, meantTcp(address))
 }
 
 /** Returns the error for an endpoint option that zeromq.js's ROUTER would ignore. */
 export function ignoredOption(address: string, name: string): TypeError {
   return wrongValue(
-    explanation(address, `takes no option ${name}, which is for ${SCHEME}`, meantTcp(address)),
+    explanation(address, `takes no option ${name}, which is for ${SCHEMES.lz4}`, meantTcp(address)),
   )
 }
 
 const meantTcp = (address: string): string =>
-  address.startsWith("tcp://") ? `lz4+${address}` : `${SCHEME}HOST:PORT`
+  address.startsWith("tcp://") ? `lz4+${address}` : `${SCHEMES.lz4}HOST:PORT`

@@ -1,4 +1,5 @@
 import type { Socket } from "zeromq"
+import type { Settings } from "../codec/options.js"
 import type { PipeOptions } from "../patterns/pipe.js"
 import type { HeartbeatOptions } from "../transport/heartbeat.js"
 import { setsKeepAliveProbes, setsTypeOfService } from "../transport/tcp.js"
@@ -69,7 +70,7 @@ export function readHandshakeSettings(
   socketType: SocketTypeName,
   state: SocketState,
   endpoint: string,
-  revision: number,
+  { format, revision, other }: Pick<Settings, "format" | "revision" | "other">,
 ): HandshakeSettings {
   const { securityMechanism } = socket
   if (securityMechanism === "gssapi")
@@ -89,6 +90,7 @@ export function readHandshakeSettings(
     password: Buffer.from((isPlain && socket.plainPassword) || ""),
     routingId: state.routingId ?? Buffer.alloc(0),
     authenticate: (socket.zapDomain ?? "") !== "",
+    formats: other ? [format, other.format] : [format],
     revision,
     curve: isCurve ? state.curveKeys.settings(socket.curveServer) : undefined,
   }

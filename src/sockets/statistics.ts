@@ -1,4 +1,4 @@
-import type { Lz4Level } from "../codec/options.js"
+import type { Level } from "../codec/options.js"
 import type { Traffic } from "../codec/traffic.js"
 import type { Waiting } from "../transport/transport.js"
 
@@ -12,9 +12,9 @@ export interface ConnectionTraffic extends Traffic {
 export interface SentTraffic extends ConnectionTraffic {
   /**
    * The level in use. With `level: "adaptive"`, the one chosen last: "none" if nothing is
-   * compressed, 0 for LZ4, higher for LZ4HC.
+   * compressed, 0 for LZ4, higher for LZ4HC; over `zstd+tcp://` Zstandard's.
    */
-  level: Lz4Level | "none"
+  level: Level
 }
 
 /** Counts of what may go wrong, and messages that wait. */
@@ -50,7 +50,7 @@ export interface Connection extends Incidents {
    * The protocol of the peer: "tcp" for a plain peer that the option `acceptPlain` admitted.
    * undefined until the handshake is over.
    */
-  scheme: "lz4+tcp" | "tcp" | undefined
+  scheme: "lz4+tcp" | "zstd+tcp" | "tcp" | undefined
   /**
    * The format revision that the peer announced in its handshake (RFC.md section 3.9). A peer that
    * announced none is another implementation, or speaks `tcp://`.

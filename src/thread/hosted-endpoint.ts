@@ -149,11 +149,12 @@ export class HostedEndpoint {
 
   /** Returns the sender of a connection; the common one if a write has too many dictionaries already. */
   #senderFor(encoding: ConnectionEncoding | undefined, forms: readonly EncodedWrite[]): Sender {
-    const sender = encoding?.sender ?? this.#sender
-    if (sender === this.#sender || forms.length < TRAINED_MAX) return sender
+    const common = encoding?.common ?? this.#sender
+    const sender = encoding?.sender ?? common
+    if (sender === common || forms.length < TRAINED_MAX) return sender
     const used = new Set(forms.map((form) => form.sender))
-    used.delete(this.#sender)
-    return used.has(sender) || used.size < TRAINED_MAX ? sender : this.#sender
+    used.delete(common)
+    return used.has(sender) || used.size < TRAINED_MAX ? sender : common
   }
 
   /** Trains dictionaries on a write that was encoded for a connection. */

@@ -89,8 +89,10 @@ export type Request =
   | EndpointRequest
   | ConnectionRequest
 
-export type EndpointRequest = { endpoint: number } & (
-  | { type: "open"; spec: EndpointSpec }
+export type EndpointRequest = {
+  endpoint: number
+} & (
+  | { type: "open"; spec: EndpointSpec; module: WebAssembly.Module | undefined }
   /** The result is posted to `port`, and `signal` is woken; without them, it is an event. */
   | { type: "listen"; address: HostPort; port?: MessagePort; signal?: Int32Array }
   | { type: "dial" }

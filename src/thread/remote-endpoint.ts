@@ -14,6 +14,7 @@ import type {
   PeerDialer,
   PeerListener,
 } from "../transport/transport.js"
+import { openRequest } from "./open-request.js"
 import { fromPlain } from "./plain-error.js"
 import type {
   EndpointSpec,
@@ -59,7 +60,7 @@ abstract class RemoteEndpoint implements ThreadUser {
 
   #open(): number {
     const number = this.thread.add(this)
-    this.thread.post({ type: "open", endpoint: number, spec: this.spec })
+    this.thread.post(openRequest(number, this.spec))
     return number
   }
 

@@ -2,6 +2,9 @@
 
 import { type MessagePort, parentPort } from "node:worker_threads"
 import { setInterval, setTimeout } from "../base/runtime.js"
+import { provideZstd } from "../codec/formats.js"
+import { useModule } from "../codec/module.js"
+import { zstd } from "../codec/zstd/format.js"
 import { afterPoll } from "../transport/last-poll.js"
 import { DepartureCells } from "./departure-cells.js"
 import type { HostedConnection } from "./hosted-connection.js"
@@ -21,6 +24,8 @@ import { WorkerOutbox } from "./worker-outbox.js"
 
 /** Milliseconds between counts of what is left to write, while the process exits. */
 const COUNT_MS = 1
+
+provideZstd(zstd)
 
 const port = parentPort as MessagePort
 const outbox = new WorkerOutbox((message, transfer) => port.postMessage(message, transfer))
@@ -71,6 +76,7 @@ function carryOut(request: Request): void {
       afterPoll(() => outbox.polled())
       break
     case "open":
+      if (request.module) useModule(request.spec.options.settings.format, request.module)
       open(request.endpoint, request.spec)
       break
     case "listen":

@@ -1,11 +1,19 @@
 import * as net from "node:net"
 import { networkInterfaces } from "node:os"
+import type { FormatName } from "../codec/format.js"
 import { mistake, quoted } from "./zmq-error.js"
 
-export const SCHEME = "lz4+tcp://"
+/** The schemes of this package. */
+export type OwnScheme = "lz4+tcp://" | "zstd+tcp://"
+
+/** The schemes of endpoints whose parts have a format. */
+export const SCHEMES: Readonly<Record<FormatName, OwnScheme>> = {
+  lz4: "lz4+tcp://",
+  zstd: "zstd+tcp://",
+}
 
 /** The schemes whose endpoints consist of a host and a port. */
-export type TcpScheme = typeof SCHEME | "tcp://"
+export type TcpScheme = OwnScheme | "tcp://"
 
 /** A host and a port, as node:net takes them. */
 export interface HostPort {
@@ -27,9 +35,14 @@ export function familyOf(host: string): 0 | 4 | 6 {
   return net.isIPv4(host) ? 4 : 0
 }
 
-export function isLz4(endpoint: unknown): endpoint is string {
-  return typeof endpoint === "string" && endpoint.startsWith(SCHEME)
+/** Returns the format of an endpoint's parts; undefined if it is none of this package. */
+export function formatOf(endpoint: unknown): FormatName | undefined {
+  if (typeof endpoint !== "string") return undefined
+  if (endpoint.startsWith(SCHEMES.lz4)) return "lz4"
+  return endpoint.startsWith(SCHEMES.zstd) ? "zstd" : undefined
 }
+
+export const isOurs = (endpoint: unknown): endpoint is string => formatOf(endpoint) !== undefined
 
 /**
  * Parses an endpoint to bind: `*`, an address, the name of an interface or of a host (which still
@@ -87,7 +100,7 @@ export function parseConnect(endpoint: string, ipv6: boolean): Destination {
 }
 
 /** Returns the endpoint of a bound address. */
-export function formatEndpoint({ host, port }: HostPort, scheme: TcpScheme = SCHEME): string {
+export function formatEndpoint({ host, port }: HostPort, scheme: TcpScheme): string {
   return `${scheme}${familyOf(host) === 6 ? `[${host}]` : host}:${port}`
 }
 
@@ -104,15 +117,18 @@ export function canonicalEndpoint(endpoint: string, ipv6: boolean): string {
   if (family === 0) return endpoint
   const port = Number(endpoint.slice(endpoint.lastIndexOf(":") + 1))
   if (family === 4 || address.includes("%"))
-    return formatEndpoint({ host: mapped(address, ipv6), port })
+    return formatEndpoint({ host: mapped(address, ipv6), port }, schemeOf(endpoint))
   // An IPv6 address has several forms.
-  return formatEndpoint({ host: new net.SocketAddress({ address, family: "ipv6" }).address, port })
+  const { address: normal } = new net.SocketAddress({ address, family: "ipv6" })
+  return formatEndpoint({ host: normal, port }, schemeOf(endpoint))
 }
 
 export const withoutScheme = (endpoint: string): string =>
   endpoint.slice(endpoint.indexOf("://") + 3)
 
-const schemeOf = (endpoint: string): string => endpoint.slice(0, endpoint.indexOf("://") + 3)
+/** Returns the scheme of an endpoint that has one of these. */
+export const schemeOf = (endpoint: string): TcpScheme =>
+  endpoint.slice(0, endpoint.indexOf("://") + 3) as TcpScheme
 
 /** Splits an address at its last colon. */
 function split(endpoint: string, address: string): [host: string, port: string] {

@@ -12,8 +12,8 @@ import type { CurveSettings, Secured } from "../zmtp/mechanism.js"
  * dictionary or a command in its place.
  */
 const FORM_EXTRA_BYTES = COMMAND_MAX_BYTES
-/** Maximum number of bytes by which LZ4 makes a part longer, as a share of it. */
-const LZ4_EXPANSION = 1 / 255
+/** Maximum number of bytes by which any format makes a part longer, as a share of it: LZ4's. */
+const EXPANSION = 1 / 255
 
 export interface Violation {
   error: ProtocolError
@@ -33,7 +33,7 @@ export class ConnectionCipher {
     const maxBytes =
       budgetBytes < 0
         ? Number.POSITIVE_INFINITY
-        : Math.ceil(budgetBytes * (1 + LZ4_EXPANSION)) + FORM_EXTRA_BYTES
+        : Math.ceil(budgetBytes * (1 + EXPANSION)) + FORM_EXTRA_BYTES
     const curve = curveOf(module)
     let sealer: Sealer | undefined
     try {

@@ -8,7 +8,7 @@ import type { Sender } from "../codec/sender.js"
 import { EffortMeter, groupMeter, knownGroupMeter, type Measured } from "./effort-meter.js"
 import { NetworkMeter } from "./network-meter.js"
 import { type ThreadEffort, threadEffort } from "./thread-effort.js"
-import type { ConnectionOptions, Encoding } from "./transport.js"
+import type { Encoding } from "./transport.js"
 
 /** Plaintext in bytes that a connection sends before it is measured: most send little, or seldom. */
 const MEASURED_BYTES = 1 << 20
@@ -35,14 +35,18 @@ export class ConnectionEncoding implements Encoding {
   /** The effort of the thread that the connection was told last. */
   #threadEffort: number | undefined
 
-  constructor({ settings, sender }: ConnectionOptions, connection: { effortChanged(): void }) {
+  constructor(sender: Sender, settings: Settings, connection: { effortChanged(): void }) {
     this.#settings = settings
     this.#sender = sender
     this.#connection = connection
   }
 
+  get common(): Sender {
+    return this.#sender.common
+  }
+
   get sender(): Sender {
-    return this.group?.sender ?? this.#sender.common
+    return this.group?.sender ?? this.common
   }
 
   get network(): NetworkMeter {

@@ -2,9 +2,11 @@ import type { Socket } from "node:net"
 import { clearTimeout, clockMs } from "../base/runtime.js"
 import type { Chunk } from "../codec/chunk.js"
 import { ProtocolError } from "../codec/errors.js"
+import type { FormatName } from "../codec/format.js"
 import { NO_EFFORT } from "../codec/no-effort.js"
-import { ARENAS_REVISION } from "../codec/options.js"
+import { ARENAS_REVISION, type Settings, settingsFor } from "../codec/options.js"
 import type { Packing } from "../codec/packing.js"
+import type { Sender } from "../codec/sender.js"
 import { writeCommand } from "../zmtp/commands.js"
 import type { AuthStatus, HandshakeEvent, HandshakeReason } from "../zmtp/mechanism.js"
 import { Session, type SessionHandlers } from "../zmtp/session.js"
@@ -40,6 +42,8 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
   #packing: Packing = "parts"
   readonly #socket: Socket
   readonly #options: ConnectionOptions
+  /** Encodes in the format that both sides use; in the endpoint's own until the handshake is over. */
+  #sender: Sender
   readonly #emit: (event: ConnectionEvent<Connection>) => void
   readonly #session: Session
   readonly #reader: SocketReader
@@ -64,6 +68,7 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
     const { handshakeMs, handshake, relays } = options
     this.#socket = socket
     this.#options = options
+    this.#sender = options.sender
     this.#emit = onEvent
     this.#session = new Session(handshake, this, relays ? this : undefined)
     this.#reader = new SocketReader(socket, this.#session, options, this)
@@ -91,19 +96,23 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
   }
 
   get peerRevision(): number | undefined {
-    return this.#session.peerRevision
+    return this.#session.agreed?.revision
   }
 
   get scheme(): PeerScheme | undefined {
     if (this.#stage !== "traffic") return undefined
-    return this.packing === "frames" ? "tcp" : "lz4+tcp"
+    return this.packing === "frames" ? "tcp" : `${this.#format}+tcp`
+  }
+
+  get #format(): FormatName {
+    return this.#session.agreed?.format ?? this.#options.settings.format
   }
 
   /** A peer that announces nothing, and sends arenas, reads them as well (RFC.md section 3.9). */
   get packing(): Packing {
     const isUnsure = this.#packing === "parts" && this.peerRevision === undefined
     if (isUnsure && !this.#closed && this.#reader.hasArenas)
-      this.#packing = this.#options.sender.packingFor(ARENAS_REVISION)
+      this.#packing = this.#sender.packingFor(ARENAS_REVISION)
     return this.#packing
   }
 
@@ -274,7 +283,8 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
     this.#limit?.clear()
     this.#limit = undefined
     this.#stage = "traffic"
-    const { handshake, sender, settings } = this.#options
+    const { handshake, settings } = this.#options
+    if (this.#format !== settings.format) this.#changeFormat(settingsFor(settings, this.#format))
     const { secured } = this.#session
     if (handshake.curve && secured) {
       const cipher = new ConnectionCipher(handshake.curve, secured, settings.budgetBytes)
@@ -283,11 +293,17 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
     }
     if (this.#options.heartbeat.intervalMs > 0)
       this.#heartbeat = new Heartbeat(this, this.#options.heartbeat)
-    this.#packing = sender.packingFor(this.peerRevision)
+    this.#packing = this.#sender.packingFor(this.peerRevision)
     if (this.#packing === "frames") {
       this.#reader.receivePlain()
       this.#writer.sendPlain()
     }
+  }
+
+  #changeFormat(settings: Settings): void {
+    this.#sender = this.#sender.for(settings.format)
+    this.#reader.receiveAs(settings)
+    this.#writer.encodeWith(this.#sender, settings)
   }
 
   // -- End -------------------------------------------------------------------------

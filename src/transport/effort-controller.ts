@@ -13,8 +13,8 @@
  * controller is asked, or the one of the whole thread, connection-encoding.ts decides.
  *
  * For connections that are sent the same, the geometric mean of their goodputs counts: halving that
- * of a slow one is as bad as halving that of a fast one. A thorough effort takes processor time even where it
- * gains nothing, so one is only used if the network limits more than half of the connections.
+ * of a slow one is as bad as halving that of a fast one. A thorough effort takes processor time even
+ * where it gains nothing, so one is only used if the network limits more than half of the connections.
  *
  * This module has no clock and no I/O: callers pass times in milliseconds, counted from any point.
  * What the constants buy, and what a simpler rule would lose, is in bench/NOTES.md.

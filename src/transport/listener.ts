@@ -1,7 +1,7 @@
 import { BlockList, createServer, type Server, type Socket } from "node:net"
 import { loadFormatSync } from "../codec/formats.js"
 import { loadInstance, receivingInstance } from "../codec/module.js"
-import { familyOf, type HostPort } from "./address.js"
+import { familyOf, type HostPort, SCHEMES } from "./address.js"
 import { Channel } from "./channel.js"
 import { Connection } from "./connection.js"
 import { areDescriptorsUsedUp } from "./descriptors.js"
@@ -43,7 +43,8 @@ export class Listener implements PeerListener {
   listenSync(address: HostPort): HostPort {
     // Here, where an error can be thrown, rather than when a peer connects.
     receivingInstance(loadFormatSync(this.#options.settings.format))
-    const bound = listenTcp(this.#server, address, this.#tcp)
+    const scheme = SCHEMES[this.#options.settings.format]
+    const bound = listenTcp(this.#server, address, this.#tcp, scheme)
     this.#server.on("error", (error) => this.#emit({ type: "acceptFailed", error }))
     return bound
   }

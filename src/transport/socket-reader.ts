@@ -4,6 +4,7 @@ import { clockMs } from "../base/runtime.js"
 import { concat } from "../codec/arrays.js"
 import { loadFormatSync } from "../codec/formats.js"
 import { receivingInstance } from "../codec/module.js"
+import type { Settings } from "../codec/options.js"
 import type { Traffic } from "../codec/traffic.js"
 import { Transcoder, type TranscoderSink } from "../codec/transcoder.js"
 import { PlainPeerReceiver } from "../zmtp/plain-peer-receiver.js"
@@ -50,6 +51,10 @@ interface ReaderEvents {
  */
 type State = "reading" | "inLine" | "full" | "held" | "ending" | "discarding" | "ended"
 
+function receiverOf(settings: Settings): Receiver {
+  return Transcoder.receiving(receivingInstance(loadFormatSync(settings.format)), settings, true)
+}
+
 const counted: Traffic = { messages: 0, plainBytes: 0, wireBytes: 0 }
 
 /**
@@ -93,11 +98,14 @@ export class SocketReader implements Readable, TranscoderSink {
     this.#hasCurve = options.handshake.curve !== undefined
     this.#connection = connection
     // Opened here, where a lack of memory refuses the peer before it sends anything.
-    this.#receiver = Transcoder.receiving(
-      receivingInstance(loadFormatSync(options.settings.format)),
-      options.settings,
-      true,
-    )
+    this.#receiver = receiverOf(options.settings)
+  }
+
+  /** Decodes what follows the handshake as parts of another format. */
+  receiveAs(settings: Settings): void {
+    const receiver = receiverOf(settings)
+    this.#receiver.close()
+    this.#receiver = receiver
   }
 
   /** Decodes nothing that follows the handshake, which has shown that the peer is a plain one. */

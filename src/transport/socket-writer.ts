@@ -4,6 +4,8 @@ import { clockMs } from "../base/runtime.js"
 import { Chunk } from "../codec/chunk.js"
 import { partDetached } from "../codec/errors.js"
 import { FrameHead } from "../codec/frames.js"
+import type { Settings } from "../codec/options.js"
+import type { Sender } from "../codec/sender.js"
 import type { Traffic } from "../codec/traffic.js"
 import { descriptorOf } from "./by-descriptor.js"
 import { watched } from "./callers-memory.js"
@@ -69,7 +71,13 @@ export class SocketWriter implements Departing {
   constructor(socket: Socket, options: ConnectionOptions, connection: WriterEvents) {
     this.#socket = socket
     this.#connection = connection
-    this.encoding = new ConnectionEncoding(options, connection)
+    this.encoding = new ConnectionEncoding(options.sender, options.settings, connection)
+  }
+
+  /** Encodes what follows the handshake in another format. */
+  encodeWith(sender: Sender, settings: Settings): void {
+    this.encoding?.close()
+    this.encoding = new ConnectionEncoding(sender, settings, this.#connection)
   }
 
   /** Seals all that follows the handshake with `cipher`. */

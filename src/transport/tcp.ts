@@ -9,6 +9,7 @@ import {
   type HostPort,
   interfaceNames,
   mapped,
+  type TcpScheme,
 } from "./address.js"
 import { Channel } from "./channel.js"
 import { Deadline } from "./deadline.js"
@@ -91,8 +92,9 @@ export function listenTcp(
   server: net.Server,
   { host, port }: HostPort,
   { backlog }: TcpOptions,
+  scheme: TcpScheme,
 ): HostPort {
-  const endpoint = formatEndpoint({ host, port })
+  const endpoint = formatEndpoint({ host, port }, scheme)
   const handle = createServerHandle(host, port, familyOf(host) === 6 ? 6 : 4)
   if (typeof handle === "number") throw systemError(nameOf(handle), endpoint)
   const status = handle.listen(backlog)

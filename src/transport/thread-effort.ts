@@ -1,7 +1,7 @@
 /**
- * Chooses the effort of the connections that send little each, for all of a thread: the usual effort while the
- * thread has time for it, and no compression while it is busy. The measurements of one such connection
- * do not show it: it waits most of the time, however busy the thread is.
+ * Chooses the effort of the connections that send little each, for all of a thread: the usual effort
+ * while the thread has time for it, and no compression while it is busy. The measurements of one such
+ * connection do not show it: it waits most of the time, however busy the thread is.
  */
 import { type Clock, clock, type Load, load } from "./network-meter.js"
 

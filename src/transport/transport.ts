@@ -188,6 +188,8 @@ export interface Encoding extends Recipient<Sender> {
   readonly trains: boolean
   /** The encoder of its messages, which knows the dictionary of this connection. */
   readonly sender: MessageEncoder
+  /** The encoder for all connections of the endpoint that have the same format. */
+  readonly common: MessageEncoder
   /** The measurements of the network. */
   readonly network: NetworkMeter
   /**
@@ -215,7 +217,7 @@ export interface Encoding extends Recipient<Sender> {
 /**
  * The protocol of a peer. "tcp" is a peer that announced no revision and is served without sentinels.
  */
-export type PeerScheme = "lz4+tcp" | "tcp"
+export type PeerScheme = "lz4+tcp" | "zstd+tcp" | "tcp"
 
 /** A connection to a peer. */
 export interface PeerConnection {

@@ -1,5 +1,6 @@
 import { TextEncoder } from "../base/text.js"
 import { ProtocolError, quoted } from "../codec/errors.js"
+import type { FormatName } from "../codec/format.js"
 import { errorReason, writeCommand } from "./commands.js"
 import type { MechanismName } from "./greeting.js"
 import {
@@ -10,7 +11,7 @@ import {
   writeMetadata,
   wrongType,
 } from "./metadata.js"
-import { findRevision, revisionProperty } from "./revision.js"
+import { type Announced, agreed, readAnnounced, revisionProperty } from "./revision.js"
 import { IDENTIFIED, type SocketTypeName } from "./socket-types.js"
 
 /** The metadata of this side, and the peers that it accepts. */
@@ -25,7 +26,9 @@ export interface HandshakeSettings {
   routingId: Uint8Array
   /** NULL: whether peers are authenticated too. A PLAIN server always authenticates them. */
   authenticate: boolean
-  /** The format revision that this side reads and announces. */
+  /** The formats of compressed parts that this side takes, its own first, as it announces them. */
+  formats: readonly FormatName[]
+  /** Their revision that this side reads and announces. */
   revision: number
   /** The keys of CURVE; undefined with other mechanisms. */
   curve?: CurveSettings | undefined
@@ -105,8 +108,8 @@ const NOTHING = new Uint8Array(0)
 export abstract class Mechanism {
   protected readonly settings: HandshakeSettings
   protected readonly handlers: HandshakeHandlers
-  /** The revision that the peer announced; undefined if none. */
-  peerRevision: number | undefined
+  /** The format that both sides use, as the peer announced it; undefined if it announced none. */
+  agreed: Announced | undefined
   /** Set when a handshake of CURVE has succeeded. */
   secured: Secured | undefined
 
@@ -142,10 +145,13 @@ export abstract class Mechanism {
   protected checkPeer(data: Uint8Array): Uint8Array | string {
     const read = readProperties(data)
     if (!read) return "metadata is not well-formed"
-    const { socketType } = this.settings
+    const { socketType, formats } = this.settings
     const wrong = wrongType(read, socketType)
     if (wrong) return `the peer is ${quoted(wrong)}, which does not go with ${socketType}`
-    this.peerRevision = findRevision(read)
+    const announced = readAnnounced(read)
+    this.agreed = agreed(formats, announced)
+    if (announced[0] && !this.agreed)
+      return `the peer speaks ${announced[0].format}+tcp://, and this side ${formats[0]}+tcp:// without acceptPlain`
     // As in libzmq, the last of its identities counts.
     return read.filter(([name]) => isNamed(name, "Identity")).at(-1)?.[1] ?? NOTHING
   }
@@ -162,10 +168,10 @@ export abstract class Mechanism {
   }
 
   protected metadata(): Uint8Array {
-    const { socketType, routingId, revision } = this.settings
+    const { socketType, routingId, formats, revision } = this.settings
     const properties: Property[] = [["Socket-Type", new TextEncoder().encode(socketType)]]
     if (IDENTIFIED.has(socketType)) properties.push(["Identity", routingId])
-    properties.push(revisionProperty(revision))
+    properties.push(...formats.map((format) => revisionProperty(format, revision)))
     return writeMetadata(properties)
   }
 

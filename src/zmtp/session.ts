@@ -31,6 +31,7 @@ import type {
 } from "./mechanism.js"
 import { NullOrPlain } from "./null-plain.js"
 import type { HeadCheck } from "./plain-peer-receiver.js"
+import type { Announced } from "./revision.js"
 
 /** The consumer of a session's events, messages and commands. */
 export interface SessionHandlers extends HandshakeHandlers {
@@ -72,8 +73,8 @@ export class Session implements RelaySink, HandshakeHandlers {
   peerTakesCommands = false
   /** Whether the peer's greeting is that of libzmq. */
   peerIsLibzmq = false
-  /** The format revision that the peer announced; undefined if none. */
-  peerRevision: number | undefined
+  /** The format that both sides use, as the peer announced it; undefined if it announced none. */
+  agreed: Announced | undefined
   /**
    * What a handshake of CURVE has agreed on. From then on, `receive` takes frames that were opened with
    * it, and what `send` is given has yet to be sealed.
@@ -260,7 +261,7 @@ export class Session implements RelaySink, HandshakeHandlers {
         return
       }
       this.#state = "traffic"
-      this.peerRevision = this.#handshake?.peerRevision
+      this.agreed = this.#handshake?.agreed
       this.secured = this.#handshake?.secured
       this.#handshake = undefined
     } else if (event.type === "failed") {

@@ -6,13 +6,13 @@ import { describe, expect, onTestFinished, test } from "vitest"
 import { allowClients, Context, curveKeyPair, Pull, Push, z85Decode, z85Encode } from "zeromq-lz4"
 
 import { anyPort, use } from "../support/sockets.js"
-import { transports } from "../support/transports.js"
+import { type Transport, transports } from "../support/transports.js"
 
 const serverKeys = curveKeyPair()
 const [one, other] = [curveKeyPair(), curveKeyPair()]
 
 /** Starts a server in a context of its own, and returns a function that connects a client and says whether it gets in. */
-async function server(scheme: "tcp://" | "lz4+tcp://", keys: Parameters<typeof allowClients>[0]) {
+async function server(scheme: Transport["scheme"], keys: Parameters<typeof allowClients>[0]) {
   const context = new Context()
   const allowed = await allowClients(keys, { context })
   onTestFinished(() => allowed.close())

@@ -147,13 +147,13 @@ describe("errors for an lz4+tcp:// address that cannot be used", () => {
       ["unbind", "disconnect"],
       "127.0.0.1:5555",
       "ENOENT No such endpoint",
-      "is not bound or connected (the socket has no lz4+tcp:// endpoint)",
+      "is not bound or connected (the socket has no lz4+tcp:// or zstd+tcp:// endpoint)",
     ],
     [
       ["unbind", "disconnect"],
       "",
       INVALID,
-      "has neither host nor port (the socket has no lz4+tcp:// endpoint)",
+      "has neither host nor port (the socket has no lz4+tcp:// or zstd+tcp:// endpoint)",
     ],
   ]
   const cases = table.flatMap(([methods, ...rest]) => methods.map((one) => [one, ...rest] as const))

@@ -43,11 +43,18 @@ const withOptions = (options: object) => ({
   env: { LZ4_OPTIONS: JSON.stringify(options) },
 })
 
+/** Files whose messages go over zstd+tcp:// in the place of lz4+tcp://. zstd.test.ts has what only it does. */
+const zstd = {
+  include: filesOf("pairs", "topics", "options", "sockets", "mixed", "faults", "large"),
+  env: { ZSTD_IN_PLACE_OF_LZ4: "1" },
+}
+
 export const socketRuns: Record<string, object> = {
   "sockets-thread": { include: filesOf("*"), exclude: filesOf(...withoutThreads), ...threads },
   "sockets-with-autoDictionary": withOptions({ autoDictionary: { trigger: 3 } }),
   "sockets-with-arenas": withOptions({ arenas: true }),
   "sockets-with-level": withOptions({ level: 9 }),
+  "sockets-with-zstd": zstd,
   "sockets-platform": { include: filesOf("*"), exclude: independent, ...otherNode },
   "sockets-platform-thread": { include: filesOf("*"), exclude: independentOnThreads, ...threads },
   "sockets-between": { include: dependent, exclude: independent, ...otherNode },

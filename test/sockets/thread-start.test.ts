@@ -75,7 +75,7 @@ test("bind and connect say with ERR_LZ4_THREAD that a thread cannot start, and w
     }
     main().then((result) => { console.log(JSON.stringify(result)); process.exit() })`
   const { stdout } = await run(process.execPath, ["-e", script], { cwd: root })
-  const message = "the worker thread of lz4+tcp:// endpoints failed: EAGAIN"
+  const message = "the worker thread of endpoints failed: EAGAIN"
   const refusal = ["ERR_LZ4_THREAD", message, "ERR_WORKER_INIT_FAILED"]
   expect(JSON.parse(stdout)).toEqual([refusal, refusal, refusal, null])
 })

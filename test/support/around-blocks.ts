@@ -246,6 +246,17 @@ await pull.receive()`,
     after: closing("socket", "pull"),
     prints: ["127.0.0.1 lz4+tcp", /^sent 10000 bytes as \d\d$/],
   },
+  "docs/zstd.md: `zstd+tcp://`": {
+    after: closing("push", "pull"),
+    prints: ['{"id":1,"items":["tea","sugar"]}'],
+  },
+  "docs/zstd.md: Moving over": {
+    before: `${PULL.replace("Pull }", "Pull, Push }")}\nconst push = new Push()`,
+    after: `await push.send("text")
+console.log(String(await pull.receive()), push.lz4.connections[0]?.scheme)
+${closing("push", "pull")}`,
+    prints: ["text zstd+tcp"],
+  },
   "docs/shutting-down.md: `flush()`": {
     before: PUSH.replace("const push", "const socket"),
     after: closing("socket"),

@@ -33,6 +33,7 @@ export function curveSettings(
     mechanism: "CURVE",
     plainServer: false,
     authenticate: false,
+    formats: ["lz4"],
     revision: 2,
     username: none,
     password: none,

@@ -17,7 +17,6 @@ import type { SocketType, TypeOptions } from "../../src/patterns/socket-type.js"
 import { ConnectionEncoding } from "../../src/transport/connection-encoding.js"
 import { NetworkMeter } from "../../src/transport/network-meter.js"
 import type {
-  ConnectionOptions,
   Encoding,
   MessageEncoder,
   MessageSink,
@@ -90,10 +89,12 @@ export class FakeEncoding implements Encoding {
   readonly trains = false
   readonly group: undefined
   readonly sender: MessageEncoder
+  readonly common: MessageEncoder
   readonly network: NetworkMeter = new NetworkMeter()
 
   constructor(sender: MessageEncoder) {
     this.sender = sender
+    this.common = sender
   }
 
   nextEffort(_group?: readonly unknown[]): number {
@@ -107,8 +108,7 @@ export class FakeEncoding implements Encoding {
 
 /** Returns the encoding of a connection of a sender's endpoint. */
 export function encodingOf(sender: Sender, settings: Settings): ConnectionEncoding {
-  const options = { settings, sender } as unknown as ConnectionOptions
-  const encoding = new ConnectionEncoding(options, { effortChanged: () => {} })
+  const encoding = new ConnectionEncoding(sender, settings, { effortChanged: () => {} })
   onTestFinished(() => encoding.close())
   return encoding
 }

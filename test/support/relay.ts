@@ -20,7 +20,7 @@ export class Relay {
 
   /** Starts a relay in front of an endpoint. */
   static async before(endpoint: string): Promise<Relay> {
-    const relay = new Relay(new URL(endpoint.replace("lz4+tcp", "http")))
+    const relay = new Relay(new URL(endpoint.replace(/^(lz4|zstd)\+tcp/, "http")))
     await once(relay.#server.listen(0, ownHost), "listening")
     return relay
   }
@@ -36,8 +36,12 @@ export class Relay {
   }
 
   get endpoint(): string {
+    return this.endpointOf(lz4.scheme)
+  }
+
+  endpointOf(scheme: string): string {
     const { port } = this.#server.address() as AddressInfo
-    return `${lz4.scheme}${ownHost}:${port}`
+    return `${scheme}${ownHost}:${port}`
   }
 
   /** Ends all connections. New ones are accepted. */

@@ -28,10 +28,13 @@ export interface Example {
   readonly messages: Uint8Array[][]
 }
 
-/** Reads the examples, in the notation of RFC.md section 11. */
-function readExamples(text: string): Example[] {
-  const blocks = [...text.matchAll(/^```hex example=(\S+)( receiver)?\n(.*?)^```$/gms)]
-  expect(blocks.length).toBe([...text.matchAll(/^```hex/gm)].length)
+/** Reads the examples of a format, in the notation of RFC.md section 11. */
+function readExamples(text: string, fence: "hex" | "zstd"): Example[] {
+  const start = `^\`\`\`${fence}`
+  const blocks = [
+    ...text.matchAll(new RegExp(`${start} example=(\\S+)( receiver)?\\n(.*?)^\`\`\`$`, "gms")),
+  ]
+  expect(blocks.length).toBe([...text.matchAll(new RegExp(start, "gm"))].length)
   expect(new Set(blocks.map(([, name]) => name)).size).toBe(blocks.length)
   return blocks.map(([, name, receiverOnly, body]) => {
     const entries = readEntries(body!)
@@ -135,7 +138,9 @@ export function readTable(heading: string): string[][] {
     )
 }
 
-export const examples: readonly Example[] = readExamples(rfc)
+export const examples: readonly Example[] = readExamples(rfc, "hex")
+/** Those of zstd+tcp, in section 13. */
+export const zstdExamples: readonly Example[] = readExamples(rfc, "zstd")
 
 /** Returns the examples that a test is for, each with its name. */
 export const named = (which: (example: Example) => boolean): (readonly [string, Example])[] =>

@@ -1,4 +1,5 @@
 import type { EndpointOptions } from "zeromq-lz4"
+import { trainDictionary } from "zeromq-lz4/codec"
 
 import { payload } from "../../bench/payloads.mjs"
 
@@ -8,11 +9,9 @@ import { payload } from "../../bench/payloads.mjs"
  */
 export interface Transport {
   name: string
-  scheme: "tcp://" | "lz4+tcp://"
+  scheme: "tcp://" | "lz4+tcp://" | "zstd+tcp://"
   options: EndpointOptions
 }
-
-export const dictionary = payload("json", 2048)
 
 export const tcp: Transport = { name: "tcp://", scheme: "tcp://", options: {} }
 
@@ -23,15 +22,29 @@ export const tcp: Transport = { name: "tcp://", scheme: "tcp://", options: {} }
 const given = process.env.LZ4_OPTIONS
 /** For tests that are the same whatever these options are. */
 export const hasOptions: boolean = Boolean(given)
+/** Whether they are zstd+tcp:// endpoints instead, as another project has it. */
+const hasZstd = Boolean(process.env.ZSTD_IN_PLACE_OF_LZ4)
+const scheme = hasZstd ? "zstd+tcp://" : "lz4+tcp://"
+/** A dictionary of these endpoints: any bytes, or one that was trained. */
+export const dictionary: Uint8Array = hasZstd ? await trainedForZstd() : payload("json", 2048)
+
+function trainedForZstd(): Promise<Uint8Array> {
+  const samples = Array.from({ length: 100 }, (_, i) => payload("json", 200 + i))
+  return trainDictionary(samples, { format: "zstd" })
+}
+
+/** The level of the usual effort. */
+export const level: 0 | 1 = hasZstd ? 1 : 0
+
 export const lz4: Transport = {
-  name: given ? `lz4+tcp:// with ${given}` : "lz4+tcp://",
-  scheme: "lz4+tcp://",
+  name: given ? `${scheme} with ${given}` : scheme,
+  scheme,
   options: given ? JSON.parse(given) : {},
 }
 
 /** Whether the suite only runs once more: with other settings, in another version of Node, or on Windows. */
 export const isOnceMore: boolean = Boolean(
-  given || process.env.ZEROMQ_LZ4_THREAD || process.env.WITHOUT_REFERENCE,
+  given || hasZstd || process.env.ZEROMQ_LZ4_THREAD || process.env.WITHOUT_REFERENCE,
 )
 
 /**

@@ -77,8 +77,8 @@ export function arenaOfEmptyParts(parts: number): Uint8Array {
   return concat(SENTINELS.LZ4A, sizes, block)
 }
 
-/** Returns the READY of a peer, which announces a revision if one is given. */
-export function ready(socketType: string, revision?: number): Uint8Array {
+/** Returns the READY of a peer, which announces a revision of a format if one is given. */
+export function ready(socketType: string, revision?: number, format = "Lz4"): Uint8Array {
   const property = (name: string, value: string) =>
     concat(
       Uint8Array.of(name.length),
@@ -90,14 +90,14 @@ export function ready(socketType: string, revision?: number): Uint8Array {
     Uint8Array.of(5),
     ascii("READY"),
     property("Socket-Type", socketType),
-    ...(revision === undefined ? [] : [property("X-Lz4-Revision", String(revision))]),
+    ...(revision === undefined ? [] : [property(`X-${format}-Revision`, String(revision))]),
   )
   return frame(body, COMMAND)
 }
 
 /** Returns everything that a peer with the mechanism NULL sends before its first message. */
-export const handshake = (socketType: string, revision?: number): Uint8Array =>
-  concat(greeting(), ready(socketType, revision))
+export const handshake = (socketType: string, revision?: number, format?: string): Uint8Array =>
+  concat(greeting(), ready(socketType, revision, format))
 
 export function parseStream(bytes: Uint8Array): ParsedStream {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)

@@ -65,6 +65,7 @@ class Receiver implements FrameRelaySink {
         password: new Uint8Array(),
         routingId: new Uint8Array(),
         authenticate: false,
+        formats: ["lz4"] as const,
         revision: 2,
       },
       handshakeMs: 0,

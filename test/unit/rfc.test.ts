@@ -87,6 +87,7 @@ class Receiver {
     mechanism: "NULL",
     plainServer: false,
     authenticate: false,
+    formats: ["lz4"],
     revision: 2,
     username: new Uint8Array(),
     password: new Uint8Array(),
@@ -124,7 +125,7 @@ class Receiver {
   /** The revision that the peer announced. */
   get announced(): number | "nothing" {
     expect(this.#session.isReady).toBe(true)
-    return this.#session.peerRevision ?? "nothing"
+    return this.#session.agreed?.revision ?? "nothing"
   }
 
   take(frames: Uint8Array): void {

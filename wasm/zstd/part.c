@@ -1,4 +1,4 @@
-/* Parts that are one Zstandard frame each (RFC.md part 2). */
+/* Parts that are one Zstandard frame each (RFC.md section 13). */
 #include "../bytes.h"
 #include "../format.h"
 #include "exports.h"

@@ -1,4 +1,4 @@
-/* The numbers of zstd+tcp (RFC.md part 2). */
+/* The numbers of zstd+tcp (RFC.md section 13). */
 #ifndef ZL_WIRE_H
 #define ZL_WIRE_H
 

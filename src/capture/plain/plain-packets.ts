@@ -2,7 +2,7 @@ import { frameHeadLength, MORE, writeFrameHead } from "../../codec/frames.js"
 import { writeCommand } from "../../zmtp/commands.js"
 import { GREETING_BYTES, type MechanismName, writeGreeting } from "../../zmtp/greeting.js"
 import { isNamed, readProperties, writeMetadata } from "../../zmtp/metadata.js"
-import { revisionProperty } from "../../zmtp/revision.js"
+import { REVISION_NAMES } from "../../zmtp/revision.js"
 import type {
   CaptureCommand,
   CaptureConnection,
@@ -16,7 +16,7 @@ import { shipmentIn } from "../parts.js"
 import { PackedMessage } from "../streams/packed-message.js"
 import { TcpConversation } from "./tcp-conversation.js"
 
-const [REVISION_NAME] = revisionProperty(0)
+const REVISION_NAME = REVISION_NAMES.lz4
 /** Offset of the version in a greeting. */
 const VERSION = 10
 

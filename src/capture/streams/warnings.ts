@@ -1,4 +1,4 @@
-import { findRevision } from "../../zmtp/revision.js"
+import { readAnnounced } from "../../zmtp/revision.js"
 import type { CaptureConnection, Side } from "../events.js"
 import type { TransportName } from "./messages.js"
 
@@ -48,7 +48,7 @@ function transportWarning(
   { handshakes }: CaptureConnection,
   transports: Transports,
 ): string | undefined {
-  const announces = (side: Side) => findRevision(handshakes[side]?.properties ?? []) !== undefined
+  const announces = (side: Side) => readAnnounced(handshakes[side]?.properties ?? []).length > 0
   const isReady = (side: Side) => handshakes[side]?.identity !== undefined
   if (!isReady("client") || !isReady("server") || announces("client") === announces("server"))
     return undefined

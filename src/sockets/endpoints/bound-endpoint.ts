@@ -1,6 +1,6 @@
 import { writeOut } from "../../patterns/exit-writes.js"
 import type { Pipe } from "../../patterns/pipe.js"
-import { formatEndpoint, type HostPort } from "../../transport/address.js"
+import { formatEndpoint, type HostPort, SCHEMES } from "../../transport/address.js"
 import type { Departure, PeerConnection, PeerListener } from "../../transport/transport.js"
 import { Endpoint, type EndpointHost, type EndpointSettings } from "./endpoint.js"
 
@@ -34,7 +34,7 @@ export class BoundEndpoint extends Endpoint {
   }
 
   #listens(address: HostPort): void {
-    this.address = formatEndpoint(address)
+    this.address = formatEndpoint(address, SCHEMES[this.settings.format])
     this.emit("bind")
   }
 

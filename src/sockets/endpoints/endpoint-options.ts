@@ -2,7 +2,7 @@ import { shown, wrongValue } from "../../codec/errors.js"
 import { integer } from "../../codec/integer.js"
 import { boolean, LZ4_NAMES, type Lz4Options } from "../../codec/options.js"
 
-/** Options of one `lz4+tcp://` endpoint. */
+/** Options of one `lz4+tcp://` or `zstd+tcp://` endpoint. */
 export interface EndpointOptions extends Lz4Options {
   /**
    * Whether the endpoint's connections and their compression run on a worker thread, so that they

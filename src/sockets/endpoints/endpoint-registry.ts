@@ -7,6 +7,7 @@ import {
   type HostPort,
   parseBind,
   parseConnect,
+  schemeOf,
   withoutScheme,
 } from "../../transport/address.js"
 import { resolveHost, resolveHostSync } from "../../transport/tcp.js"
@@ -178,7 +179,10 @@ export class EndpointRegistry implements EndpointHost {
     try {
       const given = parseConnect(address, socket.ipv6)
       if (given.host === "") return address
-      const resolved = formatEndpoint(await resolveHost(given, socket.ipv6, address))
+      const resolved = formatEndpoint(
+        await resolveHost(given, socket.ipv6, address),
+        schemeOf(address),
+      )
       return this.#endpoints.has(resolved) ? resolved : address
     } catch {
       return address

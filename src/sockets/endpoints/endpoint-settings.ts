@@ -1,9 +1,19 @@
 import type { Socket } from "zeromq"
-import { boolean, checkEndpointOptions, own } from "../../codec/options.js"
+import type { FormatName } from "../../codec/format.js"
+import { loadFormatSync, provideZstd } from "../../codec/formats.js"
+import { NO_EFFORT } from "../../codec/no-effort.js"
+import {
+  boolean,
+  checkEndpointOptions,
+  own as ownProperties,
+  type Settings,
+} from "../../codec/options.js"
 import { Sender } from "../../codec/sender.js"
+import { zstd } from "../../codec/zstd/format.js"
 import { underCurve } from "../../curve/compression.js"
 import { ThreadTransport } from "../../thread/thread-transport.js"
 import { threadsOf } from "../../thread/threads.js"
+import { formatOf } from "../../transport/address.js"
 import { LocalTransport } from "../../transport/local-transport.js"
 import type { SocketTypeName } from "../../zmtp/socket-types.js"
 import { note } from "../diagnostics.js"
@@ -24,6 +34,9 @@ import {
   readThread,
 } from "./endpoint-options.js"
 
+// Where there is no require(), as in a bundle of ES modules. Its WebAssembly module is read when needed.
+provideZstd(zstd)
+
 /**
  * Reads the settings of a socket's endpoints. Endpoints without options of their own share them, and
  * with them an encoder, until an option of the socket changes.
@@ -31,7 +44,7 @@ import {
 export class SettingsReader {
   readonly #socketType: SocketTypeName
   readonly #state: SocketState
-  #shared: { settings: EndpointSettings; changes: number } | undefined
+  readonly #shared = new Map<FormatName, { settings: EndpointSettings; changes: number }>()
 
   constructor(socketType: SocketTypeName, state: SocketState) {
     this.#socketType = socketType
@@ -44,28 +57,45 @@ export class SettingsReader {
     refuseSocketOptions(options, socket)
     const hasNoOptions = Object.keys(options).length === 0
     const { optionChanges: changes } = this.#state
-    if (hasNoOptions && this.#shared?.changes === changes) {
-      this.#shared.settings.transport.encoder.share()
-      return this.#shared.settings
+    const format = formatOf(address) as FormatName
+    const shared = this.#shared.get(format)
+    if (hasNoOptions && shared?.changes === changes) {
+      shared.settings.transport.encoder.share()
+      return shared.settings
     }
     const settings = readSettings(socket, this.#socketType, this.#state, address, options)
     if (hasNoOptions) {
-      this.close()
+      shared?.settings.transport.encoder.close()
       settings.transport.encoder.share()
-      this.#shared = { settings, changes }
+      this.#shared.set(format, { settings, changes })
     }
     return settings
   }
 
-  /** Releases the shared encoder. */
+  /** Releases the shared encoders. */
   close(): void {
-    this.#shared?.settings.transport.encoder.close()
-    this.#shared = undefined
+    for (const { settings } of this.#shared.values()) settings.transport.encoder.close()
+    this.#shared.clear()
   }
 }
 
 const UNASKED =
   "compresses nothing with CURVE, as neither level nor acceleration, dictionary or autoDictionary is given"
+
+/**
+ * Returns the settings for peers of the other format. An acceleration and a dictionary are those of the
+ * endpoint's own; where it has a fixed level, they get the default one.
+ */
+function otherSettings(
+  { level: _, acceleration, dictionary, ...options }: EndpointOptions,
+  { format, effort, adaptive }: Settings,
+  maxMessageSize: number,
+): Settings {
+  const level = effort === NO_EFFORT ? "none" : undefined
+  const other = loadFormatSync(format === "lz4" ? "zstd" : "lz4")
+  const given = { ...options, ...(level && { level }) } as EndpointOptions
+  return { ...checkEndpointOptions(given, maxMessageSize, OWN_OPTIONS, other), adaptive }
+}
 
 /** @throws TypeError, RangeError, or Error in the form of zeromq.js. */
 function readSettings(
@@ -79,16 +109,19 @@ function readSettings(
   const asked = isCurve ? underCurve(given) : given
   if (asked.level === "none" && given.level === undefined)
     note({ socketType, endpoint: address }, UNASKED)
-  const settings = checkEndpointOptions(asked, socket.maxMessageSize, OWN_OPTIONS)
-  const options = own(given)
+  const format = loadFormatSync(formatOf(address))
+  const own = checkEndpointOptions(asked, socket.maxMessageSize, OWN_OPTIONS, format)
+  const options = ownProperties(given)
   const pipe = readPipeOptions(socket, socketType, state)
   const { conflate, receiveHighWaterMark } = pipe
   const thread = readThread(options)
   const { acceptPlain = false } = options
   const acceptsPlain = boolean("acceptPlain", acceptPlain)
+  const other = acceptsPlain ? otherSettings(asked, own, socket.maxMessageSize) : undefined
+  const settings = { ...own, other }
   const receiveHighWaterBytes = readHighWaterBytes(options, receiveHighWaterMark)
   const tcp = readTcpOptions(socket, state, address)
-  const handshake = readHandshakeSettings(socket, socketType, state, address, settings.revision)
+  const handshake = readHandshakeSettings(socket, socketType, state, address, settings)
   const { context, zapDomain, zapEnforceDomain } = socket
   const connection = {
     settings,
@@ -99,6 +132,7 @@ function readSettings(
   }
   const credit = conflate ? 0 : receiveHighWaterMark
   return {
+    format: format.name,
     transport: thread
       ? new ThreadTransport(threadsOf(context), { options: connection, tcp, credit })
       : new LocalTransport(

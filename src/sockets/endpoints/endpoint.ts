@@ -1,6 +1,7 @@
 import type { Event } from "zeromq"
 import { clearTimeout, setTimeout } from "../../base/runtime.js"
 import { ProtocolError } from "../../codec/errors.js"
+import type { FormatName } from "../../codec/format.js"
 import { Pipe, type PipeOptions } from "../../patterns/pipe.js"
 import type { SocketType } from "../../patterns/socket-type.js"
 import type {
@@ -28,6 +29,7 @@ export interface EndpointHost {
 }
 
 export interface EndpointSettings {
+  format: FormatName
   transport: Transport
   /** Whether a ZAP handler authenticates the peers. */
   authenticates: boolean
@@ -71,6 +73,9 @@ const REFUSALS: Readonly<Record<number, string>> = {
 export abstract class Endpoint implements Observed {
   abstract readonly address: string
   abstract readonly kind: "bind" | "connect"
+  get format(): FormatName {
+    return this.settings.format
+  }
   readonly host: EndpointHost
   protected readonly settings: EndpointSettings
   protected readonly encoder: MessageEncoder

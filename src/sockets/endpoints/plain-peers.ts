@@ -44,7 +44,7 @@ export class PlainPeers {
     this.#hasReportedSilence = true
     this.#warn(
       connection,
-      "has sent nothing, and announced no lz4 revision: it speaks tcp://, so it cannot read what it is sent",
+      `has sent nothing, and announced no ${this.#endpoint.format} revision: it speaks tcp://, so it cannot read what it is sent`,
       "ERR_LZ4_PLAIN_PEER",
     )
   }
@@ -53,7 +53,7 @@ export class PlainPeers {
     if (this.#hasWarned) return
     this.#hasWarned = true
     warn(
-      `the peer ${remoteAddress}:${remotePort} of ${this.#endpoint.address} ${what}. Both ends have to be lz4+tcp://, unless this one has the option acceptPlain.`,
+      `the peer ${remoteAddress}:${remotePort} of ${this.#endpoint.address} ${what}. Both ends have to be ${this.#endpoint.format}+tcp://, unless this one has the option acceptPlain.`,
       { code },
     )
   }
@@ -90,7 +90,7 @@ export class PlainPeers {
  * empty one: a plain ROUTER returns the delimiter of a REQ as it was sent.
  */
 function isProbablyPlain(connection: PeerConnection, { code }: ProtocolError): boolean {
-  if (code !== "ERR_LZ4_PART_TOO_SHORT" && code !== "ERR_LZ4_UNKNOWN_SENTINEL") return false
+  if (!/_(PART_TOO_SHORT|UNKNOWN_SENTINEL)$/.test(code)) return false
   const { messages, plainBytes } = connection.counts.received
   return connection.peerRevision === undefined && messages <= 1 && plainBytes === 0
 }

@@ -1,5 +1,6 @@
 import { clockMs } from "../../base/runtime.js"
 import { DepartureCells } from "../../thread/departure-cells.js"
+import { openRequest } from "../../thread/open-request.js"
 import { Thread } from "../../thread/thread.js"
 import type { Departing, DepartingThread, Departure, DialSpec } from "../../transport/transport.js"
 
@@ -33,7 +34,7 @@ export class BlockingDeparture implements Departure {
   deliver(spec: DialSpec, frames: Uint8Array[]): void {
     this.#own ??= new Thread(() => {})
     const number = this.#own.add(nobody)
-    this.#own.post({ type: "open", endpoint: number, spec: { ...spec, credit: 0 } })
+    this.#own.post(openRequest(number, { ...spec, credit: 0 }))
     this.#own.post({ type: "dial", endpoint: number })
     this.#own.post({ type: "deliver", endpoint: number, frames })
     this.addThread(this.#own)

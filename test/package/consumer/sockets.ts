@@ -43,7 +43,7 @@ export async function consume(address: string): Promise<Traffic> {
 // @ts-expect-error: only a Router gives its peers ids
 new Push().connect("lz4+tcp://127.0.0.1:1", { routingId: "peer" })
 // @ts-expect-error: there is no such level
-new Router().connect("lz4+tcp://127.0.0.1:1", { routingId: "peer", level: 2 })
+new Router().connect("lz4+tcp://127.0.0.1:1", { routingId: "peer", level: 13 })
 // @ts-expect-error: the option is for lz4+tcp://
 new Push().connect("tcp://127.0.0.1:1", { level: 3 })
 // @ts-expect-error: the option is for lz4+tcp://
@@ -52,4 +52,4 @@ new Router().connect("tcp://127.0.0.1:1", { routingId: "peer", level: 3 })
 new Push().bind("ipc:///tmp/x", { level: 3 })
 new Router().connect("tcp://127.0.0.1:1", { routingId: "peer" })
 // @ts-expect-error: there is no such level
-new Push().connect("lz4+tcp://127.0.0.1:1", { level: 2 })
+new Push().connect("lz4+tcp://127.0.0.1:1", { level: 13 })

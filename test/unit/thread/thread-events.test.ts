@@ -59,7 +59,7 @@ function endpoint() {
     log.push(type)
     throw new Error(`at ${type} ${log.length}`)
   }
-  const spec = { credit: 10 } as EndpointSpec
+  const spec = { credit: 10, options: { settings: { format: "lz4" } } } as EndpointSpec
   const one = new RemoteListener(spec, () => thread, onEvent)
   onTestFinished(() => one.close())
   const take = (...events: PostedEvent[]) => {

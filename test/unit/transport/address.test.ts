@@ -5,11 +5,13 @@ import { describe, expect, test } from "vitest"
 import {
   canonicalEndpoint,
   formatEndpoint,
-  isLz4,
+  isOurs,
   parseBind,
   parseConnect,
-  SCHEME,
+  SCHEMES,
 } from "../../../src/transport/address.js"
+
+const SCHEME = SCHEMES.lz4
 
 const [loopback = "lo"] = Object.entries(networkInterfaces())
   .filter(([, addresses]) => addresses?.some(({ address }) => address === "127.0.0.1"))
@@ -101,8 +103,8 @@ describe("endpoints that can be connected", () => {
 })
 
 test("an endpoint is formatted with brackets for IPv6", () => {
-  expect(formatEndpoint({ host: "127.0.0.1", port: 1 })).toBe("lz4+tcp://127.0.0.1:1")
-  expect(formatEndpoint({ host: "::1", port: 1 })).toBe("lz4+tcp://[::1]:1")
+  expect(formatEndpoint({ host: "127.0.0.1", port: 1 }, SCHEME)).toBe("lz4+tcp://127.0.0.1:1")
+  expect(formatEndpoint({ host: "::1", port: 1 }, SCHEME)).toBe("lz4+tcp://[::1]:1")
   expect(formatEndpoint({ host: "::1", port: 1 }, "tcp://")).toBe("tcp://[::1]:1")
 })
 
@@ -128,5 +130,5 @@ test.each([
   [undefined, false],
   [5, false],
 ])("%s is an lz4+tcp:// endpoint: %s", (given, is) => {
-  expect(isLz4(given)).toBe(is)
+  expect(isOurs(given)).toBe(is)
 })

@@ -101,6 +101,7 @@ class Peer implements MessageSink {
         password: new Uint8Array(),
         routingId: new Uint8Array(),
         authenticate: false,
+        formats: ["lz4"] as const,
         revision: 2,
       },
       handshakeMs: 0,

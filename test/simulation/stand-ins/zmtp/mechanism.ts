@@ -1,8 +1,7 @@
 /** Handshakes that are those of plain tcp:// in one process of the run. */
 
 import { Mechanism as RealMechanism } from "../../../../src/zmtp/mechanism.js"
-import { readProperties, writeMetadata } from "../../../../src/zmtp/metadata.js"
-import { findRevision } from "../../../../src/zmtp/revision.js"
+import { isNamed, readProperties, writeMetadata } from "../../../../src/zmtp/metadata.js"
 
 export * from "../../../../src/zmtp/mechanism.js"
 
@@ -11,12 +10,16 @@ export abstract class Mechanism extends RealMechanism {
     const metadata = super.metadata()
     if (!__simulation.isPlain) return metadata
     const properties = readProperties(metadata) ?? []
-    return writeMetadata(properties.filter((one) => findRevision([one]) === undefined))
+    return writeMetadata(
+      properties.filter(
+        (one) => !(isNamed(one[0], "X-Lz4-Revision") || isNamed(one[0], "X-Zstd-Revision")),
+      ),
+    )
   }
 
   protected override checkPeer(data: Uint8Array): Uint8Array | string {
     const peer = super.checkPeer(data)
-    if (__simulation.isPlain) this.peerRevision = undefined
+    if (__simulation.isPlain) this.agreed = undefined
     return peer
   }
 }
