@@ -31,7 +31,7 @@ const projects: Record<string, object> = {
   interop: oneByOne,
   "interop-thread": {
     ...oneByOne,
-    include: ["pyomq", "rust"].map((file) => `test/interop/${file}.test.ts`),
+    include: ["pyomq", "rust", "zstd"].map((file) => `test/interop/${file}.test.ts`),
     env: { ZEROMQ_LZ4_THREAD: "1" },
   },
 }

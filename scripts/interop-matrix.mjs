@@ -29,7 +29,19 @@ const cell = ({ length, 0: first }) =>
 const row = (cells) => `| ${cells.join(" | ")} |`
 
 /** @type {{ peer: string, forms: Record<string, string[]> }[]} */
-const rows = filesIn(matrixDirectory, ".json").map((file) => JSON.parse(readFileSync(file, "utf8")))
+const found = filesIn(matrixDirectory, ".json").map((file) =>
+  JSON.parse(readFileSync(file, "utf8")),
+)
+/** @type {Map<string, typeof found[number]>} */
+const byPeer = new Map()
+for (const { peer, forms } of found) {
+  const known = byPeer.get(peer)?.forms ?? {}
+  const all = Object.entries(forms).map(([form, sides]) => {
+    return [form, [...new Set([...sides, ...(known[form] ?? [])])].sort()]
+  })
+  byPeer.set(peer, { peer, forms: Object.fromEntries(all) })
+}
+const rows = [...byPeer.values()]
 const [first] = rows
 if (!first) fail("there are no results of the interop tests: npm run test:interop")
 

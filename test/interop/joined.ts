@@ -17,6 +17,8 @@ export interface Joining {
   with: PeerName
   /** The side that binds. */
   binds: Side
+  /** "lz4+tcp" by default. */
+  scheme?: "lz4+tcp" | "zstd+tcp"
   ours?: EndpointOptions
   theirs: Omit<Setup, "bind" | "connect">
 }
@@ -31,14 +33,14 @@ export class Joined implements AsyncDisposable {
     use(socket).lz4.on("protocolError", ({ error }) => {
       throw error
     })
-    const { binds, ours, theirs } = joining
+    const { binds, scheme = "lz4+tcp", ours, theirs } = joining
     const start = startPeer[joining.with]
     if (binds === "ours") {
-      await socket.bind("lz4+tcp://127.0.0.1:*", ours)
+      await socket.bind(`${scheme}://127.0.0.1:*`, ours)
       const tap = await Tap.before(socket.lastEndpoint as string)
       return new Joined(joining, tap, await start({ ...theirs, connect: tap.endpoint }))
     }
-    const peer = await start({ ...theirs, bind: "lz4+tcp://127.0.0.1:0" })
+    const peer = await start({ ...theirs, bind: `${scheme}://127.0.0.1:0` })
     const tap = await Tap.before(peer.endpoint)
     socket.connect(tap.endpoint, ours)
     return new Joined(joining, tap, peer)
@@ -55,7 +57,7 @@ export class Joined implements AsyncDisposable {
     const { ours, theirs, binds } = this.#joining
     const { dictionary } = (from === "ours" ? ours : theirs) ?? {}
     const sent = this.#tap.sentBy(from === binds ? "bound" : "connecting", dictionary)
-    record(this.#joining.with, from, sent)
+    record(this.#joining.with, this.#joining.scheme ?? "lz4+tcp", from, sent)
     return sent
   }
 

@@ -22,8 +22,8 @@ export type PeerName = keyof typeof VERSIONS
 
 const seen = new Map<PeerName, Map<Form, Set<Side>>>()
 
-/** Adds the forms that the other side of a connection has decoded. */
-export function record(peer: PeerName, from: Side, sent: Sent): void {
+/** Adds the forms that the other side of a connection has decoded. Each scheme has a test file. */
+export function record(peer: PeerName, scheme: string, from: Side, sent: Sent): void {
   if (isOnceMore) return // fewer of the same, with threads
   const forms = seen.get(peer) ?? new Map(FORMS.map((form) => [form, new Set<Side>()]))
   seen.set(peer, forms)
@@ -34,5 +34,5 @@ export function record(peer: PeerName, from: Side, sent: Sent): void {
     forms: Object.fromEntries([...forms].map(([form, sides]) => [form, [...sides].sort()])),
   }
   mkdirSync(matrixDirectory, { recursive: true })
-  writeFileSync(join(matrixDirectory, `${peer}.json`), JSON.stringify(row, null, 2))
+  writeFileSync(join(matrixDirectory, `${peer} ${scheme}.json`), JSON.stringify(row, null, 2))
 }

@@ -1,11 +1,16 @@
 /** Records the wire bytes of two peers, with a relay between them. */
 import { Relay } from "../support/relay.js"
-import { formOf } from "../support/wire.js"
+import { formOf, zstdFormOf } from "../support/wire.js"
 import { messagesOf, parseStream } from "../support/zmtp.js"
 
 /** The forms of a part on the wire: those of RFC.md section 4, and the origin of a dictionary. */
-export const FORMS = ["plain", "LZ4B", "LZ4M", "given LZ4D", "trained LZ4D", "LZ4A"] as const
+export const FORMS = [
+  ...["plain", "LZ4B", "LZ4M", "given LZ4D", "trained LZ4D", "LZ4A"],
+  ...["frame", "given ZDICT", "trained ZDICT", "ZSTA"],
+] as const
 export type Form = (typeof FORMS)[number]
+
+const SCHEME = /^[a-z0-9]+\+tcp:\/\//
 
 /** The data that one side has sent. */
 export interface Sent {
@@ -20,19 +25,21 @@ const ARENA_COUNT_OFFSET = 12
 
 export class Tap implements Disposable {
   readonly #relay: Relay
+  readonly #scheme: string
 
   /** Places a tap in front of a bound peer. */
   static async before(endpoint: string): Promise<Tap> {
-    return new Tap(await Relay.before(endpoint))
+    return new Tap(await Relay.before(endpoint), SCHEME.exec(endpoint)?.[0] ?? "")
   }
 
-  private constructor(relay: Relay) {
+  private constructor(relay: Relay, scheme: string) {
     this.#relay = relay
+    this.#scheme = scheme
   }
 
   /** The endpoint to connect to. */
   get endpoint(): string {
-    return this.#relay.endpoint
+    return this.#relay.endpointOf(this.#scheme)
   }
 
   /** Returns the data that one side has sent so far. There is one connection, unless a peer gave up the first. */
@@ -53,16 +60,17 @@ export class Tap implements Disposable {
 }
 
 function nameOf(part: Uint8Array, dictionary: Uint8Array | undefined): Form {
-  const form = formOf(part)
+  const form = formOf(part) ?? zstdFormOf(part)
   if (form === undefined) throw new Error(`a part that begins with ${part.subarray(0, 4)}`)
-  if (form !== "LZ4D") return form
-  const isGiven = dictionary && Buffer.compare(part.subarray(4), dictionary) === 0
-  return isGiven ? "given LZ4D" : "trained LZ4D"
+  if (form !== "LZ4D" && form !== "ZDICT") return form
+  const sent = form === "LZ4D" ? part.subarray(4) : part
+  const isGiven = dictionary && Buffer.compare(sent, dictionary) === 0
+  return `${isGiven ? "given" : "trained"} ${form}`
 }
 
 /** Returns the number of messages in a wire message, by its first part. */
 function messagesIn(part: Uint8Array): number {
-  const form = formOf(part)
-  if (form === "LZ4A") return Buffer.from(part).readUInt32LE(ARENA_COUNT_OFFSET)
-  return form === "LZ4D" ? 0 : 1
+  const form = formOf(part) ?? zstdFormOf(part)
+  if (form === "LZ4A" || form === "ZSTA") return Buffer.from(part).readUInt32LE(ARENA_COUNT_OFFSET)
+  return form === "LZ4D" || form === "ZDICT" ? 0 : 1
 }

@@ -25,6 +25,7 @@ export interface Code {
   worker: string
   zeromq: string
   wasm: Uint8Array<ArrayBuffer>
+  zstd: Uint8Array<ArrayBuffer>
   curve: Uint8Array<ArrayBuffer>
 }
 
@@ -178,6 +179,7 @@ export class Compiled {
   readonly #worker: () => Evaluate
   readonly #zeromq: () => Evaluate
   readonly #codecs: Instances
+  readonly #zstd: Instances
   readonly #ciphers: Instances
   readonly #mains: Pool<Main> = { spare: [], used: [] }
   readonly #workers: Pool<Evaluated<unknown>> = { spare: [], used: [] }
@@ -188,6 +190,7 @@ export class Compiled {
     this.#worker = compile(code.worker, "engine-worker.cjs")
     this.#zeromq = compile(code.zeromq, "zeromq.cjs")
     this.#codecs = instancesOf(code.wasm)
+    this.#zstd = instancesOf(code.zstd)
     this.#ciphers = instancesOf(code.curve)
   }
 
@@ -197,6 +200,12 @@ export class Compiled {
 
   get curve(): WebAssembly.Module {
     return this.#ciphers.module
+  }
+
+  /** Returns the module for the bytes that the bundles have in its place. */
+  moduleOf(bytes: Uint8Array): WebAssembly.Module {
+    const { length } = bytes
+    return length === 0 ? this.curve : length === 2 ? this.#zstd.module : this.wasm
   }
 
   /** The boxes of libsodium, for checkers. */
@@ -238,8 +247,12 @@ export class Compiled {
   }
 
   /** Returns an instance in its initial state. */
-  instance(ciphers: boolean, imports: WebAssembly.Imports): WebAssembly.Exports {
-    const instances = ciphers ? this.#ciphers : this.#codecs
+  instance(module: WebAssembly.Module, imports: WebAssembly.Imports): WebAssembly.Exports {
+    const instances = exportsOne(module, "zl_zstd_version")
+      ? this.#zstd
+      : isCurve(module)
+        ? this.#ciphers
+        : this.#codecs
     const known = take(instances)
     if (known) return known.exports
     const { exports } = new WebAssembly.Instance(instances.module, imports)
@@ -251,7 +264,7 @@ export class Compiled {
 
   /** Makes the objects of the last run available to the next one, but not its code if the run was aborted. */
   reclaim(isOver: boolean): void {
-    for (const instances of [this.#codecs, this.#ciphers]) {
+    for (const instances of [this.#codecs, this.#zstd, this.#ciphers]) {
       for (const instance of instances.used) {
         if (instance.memory.buffer.byteLength !== instance.bytes) continue
         restore(instance.memory, instances.initial as Uint8Array)
@@ -483,7 +496,6 @@ export class Process {
     }
     this.inside.push(inside)
     const compiled = this.#compiled
-    const { wasm, curve } = compiled
     const math = Object.create(null, Object.getOwnPropertyDescriptors(Math)) as Math
     Object.defineProperty(math, "random", { value: () => random.fraction() })
     const refusals = random.fork(5)
@@ -508,14 +520,13 @@ export class Process {
       Math: math,
       Atomics: atomicsFor(loop, random.fork(1), this.#atomicShare),
       WebAssembly: {
-        // The bundles have no bytes of the module of CURVE, and some in place of the other.
         Module: new Proxy(WebAssembly.Module, {
-          construct: (_, [bytes]) => (bytes.length === 0 ? curve : wasm),
+          construct: (_, [bytes]) => compiled.moduleOf(bytes),
         }),
         Instance: new Proxy(WebAssembly.Instance, {
           construct: (_, [module, imports]) => {
             const ciphers = isCurve(module)
-            const exports = compiled.instance(ciphers, imports)
+            const exports = compiled.instance(module, imports)
             const result = counted(exports, count, refuses)
             if (ciphers) {
               secrets.memory = exports.memory as WebAssembly.Memory
@@ -528,7 +539,7 @@ export class Process {
             return { exports: result }
           },
         }),
-        compile: () => Promise.resolve(wasm),
+        compile: (bytes: Uint8Array) => Promise.resolve(compiled.moduleOf(bytes)),
         Memory: WebAssembly.Memory,
       },
       FinalizationRegistry: NoRegistry,
@@ -538,9 +549,10 @@ export class Process {
   }
 }
 
-/** Returns whether a module is that of CURVE. Threads have copies of it. */
-const isCurve = (module: WebAssembly.Module): boolean =>
-  WebAssembly.Module.exports(module).some(({ name }) => name === "zl_seal")
+/** Tells modules apart. Threads have copies of them. */
+const exportsOne = (module: WebAssembly.Module, wanted: string): boolean =>
+  WebAssembly.Module.exports(module).some(({ name }) => name === wanted)
+const isCurve = (module: WebAssembly.Module): boolean => exportsOne(module, "zl_seal")
 
 type Call = (...args: number[]) => number
 

@@ -98,6 +98,8 @@ export const portOf = (socket: number, index: number): number => 10_000 + 10 * s
 export const portIn = (endpoint: string): number =>
   Number(endpoint.slice(endpoint.lastIndexOf(":") + 1))
 
+const schemeOf = (format: EndpointSpec["format"]): string => `${format ?? "lz4"}+tcp://`
+
 /** Returns the address that a socket dials from, which identifies it. */
 export const addressOf = (socket: number): string => `127.0.1.${socket + 1}`
 
@@ -266,8 +268,8 @@ export class Program {
     let bound = 0
     for (const endpoint of endpoints) {
       if (endpoint.kind === "connect") this.#after(endpoint.atMs, () => this.#connect(endpoint))
-      else if (endpoint.isSync) this.#bind(bound++, endpoint.options)
-      else await this.#bindLater(bound++, endpoint.options)
+      else if (endpoint.isSync) this.#bind(bound++, endpoint)
+      else await this.#bindLater(bound++, endpoint)
     }
     if (type === "Request") this.#after(send?.startMs ?? 0, () => this.#ask())
     else {
@@ -291,10 +293,10 @@ export class Program {
     else this.process.loop.setTimeout(call, ms)
   }
 
-  #connect({ to, index, options }: EndpointSpec): void {
+  #connect({ to, index, format, options }: EndpointSpec): void {
     if (this.isClosed) return
     const port = portOf(to as number, index as number)
-    const address = `lz4+tcp://${addressOf(this.spec.number)}:0;127.0.0.1:${port}`
+    const address = `${schemeOf(format)}${addressOf(this.spec.number)}:0;127.0.0.1:${port}`
     const { type, partner } = this.spec
     const named = type === "Router" && partner === "Router" && { routingId: `name ${port}` }
     try {
@@ -306,15 +308,15 @@ export class Program {
     }
   }
 
-  #bind(index: number, options: object): void {
-    const address = `lz4+tcp://127.0.0.1:${portOf(this.spec.number, index)}`
+  #bind(index: number, { format, options }: EndpointSpec): void {
+    const address = `${schemeOf(format)}127.0.0.1:${portOf(this.spec.number, index)}`
     this.#bound.push(address)
     this.socket.bindSync(address, options)
   }
 
-  async #bindLater(index: number, options: object): Promise<void> {
+  async #bindLater(index: number, { format, options }: EndpointSpec): Promise<void> {
     if (this.isClosed) return
-    const address = `lz4+tcp://127.0.0.1:${portOf(this.spec.number, index)}`
+    const address = `${schemeOf(format)}127.0.0.1:${portOf(this.spec.number, index)}`
     this.#bound.push(address)
     // An action that unbinds the address takes it, and whatever it binds afterwards.
     while (this.#bound.includes(address) && !(await this.#tryToBind(address, options)))

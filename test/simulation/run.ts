@@ -104,8 +104,11 @@ class Unannounced implements Tamperer {
   readonly endsAt = undefined
 
   pass(bytes: Uint8Array): Uint8Array {
-    const at = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).indexOf("X-Lz4-Revision")
-    if (at >= 0) bytes[at] = "Y".charCodeAt(0)
+    const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+    for (const name of ["X-Lz4-Revision", "X-Zstd-Revision"]) {
+      const at = all.indexOf(name)
+      if (at >= 0) bytes[at] = "Y".charCodeAt(0)
+    }
     return bytes
   }
 }

@@ -31,6 +31,8 @@ export interface EndpointSpec {
   atMs: number
   /** For "bind": whether by bindSync(). */
   isSync: boolean
+  /** That of lz4+tcp:// if none is given. */
+  format?: "zstd"
   options: EndpointOptions
 }
 
@@ -283,6 +285,18 @@ export const DICTIONARY = Buffer.from(
   '{"id":0,"name":"aaaa","values":[0,1,2,3,4,5,6,7,8,9]}'.repeat(4),
 )
 
+/** A dictionary of zstd+tcp://: that of the examples in RFC.md. */
+export const ZDICT: Buffer = Buffer.from(
+  [
+    "N6Qw7MkRFj8WEPBsHAAAALyQSUqZpHzG2HvvvffeO6MEAAAAByn6AAAABAAAAABAEwYDAAAAAAAAmQAAAAAAJFdGAAAACAAA",
+    "AAAAAAAA5HMCmgMAAAAAAAAAAAAAAAAAAAEAAAAEAAAACAAAAHJ1ZSwiZnJvbSI6IndlYiJ9dWUsImZyb20iOiJ3ZWIifXsi",
+    "ZXZlbnQiOiJsb2dpbiIsInVzZXIiOjQyNiwib2siOnR1ZSwiZnJvbSI6IndlYiJ9eyJldmVudCI6ImxvZ2luIiwidXNlciI6",
+    "NzE5LCJvayI6dHJ1ZSwiZnJvbSI6IndlYiJ9eyJldmVudCI6ImxvZ2luIiwidXNlciI6MTUsIm9rIjp0dWUsImZyb20iOiJ3",
+    "ZWIifXsiZXZlbnQi",
+  ].join(""),
+  "base64",
+)
+
 /** Returns a high-water mark, which is often small. */
 const mark = (random: Random): number =>
   random.weighted([
@@ -453,6 +467,7 @@ export function makeScenario(seed: number): Scenario {
   const attackers =
     !breaks && random.chance(0.15) ? hostile(random, binding, curve && encrypted) : []
   floodOtherwise(new Random(seed, 43), attackers, sockets)
+  chooseFormats(new Random(seed, 71), sockets)
   const counting = new Random(seed, 53)
   const referred = new Random(seed, 67)
   const beats = sockets.some(({ options }) => options.heartbeatInterval !== undefined)
@@ -841,6 +856,32 @@ function acceptPlain(random: Random, sockets: readonly SocketSpec[]): number | u
     if (socket.process !== BUSY_PROCESS) socket.process = process
   }
   return 1
+}
+
+/** The share of scenarios with endpoints of zstd+tcp://. */
+const ZSTD_SHARE = 0.2
+
+/**
+ * Makes endpoints those of zstd+tcp://: all of them or, where they accept plain peers and so serve both
+ * formats, some.
+ */
+function chooseFormats(random: Random, sockets: readonly SocketSpec[]): void {
+  if (!random.chance(ZSTD_SHARE)) return
+  const serveBoth = sockets.every(({ endpoints }) =>
+    endpoints.every(({ options }) => options.acceptPlain),
+  )
+  for (const { endpoints } of sockets)
+    for (const endpoint of endpoints) {
+      if (serveBoth && random.chance(0.5)) continue
+      endpoint.format = "zstd"
+      const { acceleration, level, dictionary, ...rest } = endpoint.options
+      const others: EndpointOptions = rest
+      endpoint.options = others
+      if (dictionary) others.dictionary = ZDICT
+      if (acceleration !== undefined || typeof level === "number")
+        others.level = random.pick([-5, -1, 1, 3])
+      else if (level !== undefined) others.level = level
+    }
 }
 
 /** The share of scenarios with CURVE, which takes long. */

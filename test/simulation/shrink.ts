@@ -40,8 +40,11 @@ function* smaller(scenario: Scenario): Generator<Scenario> {
   }
   if (scenario.unannounced) yield { ...scenario, unannounced: undefined }
   if (scenario.plainProcess !== undefined) yield { ...scenario, plainProcess: undefined }
+  const needsPlain =
+    scenario.plainProcess !== undefined ||
+    sockets.some(({ endpoints }) => endpoints.some(({ format }) => format === "zstd"))
   for (const [i, socket] of sockets.entries())
-    for (const simpler of simplerSockets(socket, scenario.plainProcess !== undefined))
+    for (const simpler of simplerSockets(socket, needsPlain))
       yield { ...scenario, sockets: sockets.map((other, j) => (i === j ? simpler : other)) }
   if (network.pieceBytes < 65_536)
     yield { ...scenario, network: { ...network, pieceBytes: 65_536, readBytes: 65_536 } }
@@ -50,7 +53,7 @@ function* smaller(scenario: Scenario): Generator<Scenario> {
   if (scenario.clockMs > 0) yield { ...scenario, clockMs: 0 }
 }
 
-/** @param needsPlain whether peers speak plain tcp://, which endpoints have to accept then. */
+/** @param needsPlain whether peers speak plain tcp:// or another format, which endpoints have to accept then. */
 function* simplerSockets(socket: SocketSpec, needsPlain: boolean): Generator<SocketSpec> {
   const { send, receive, endpoints, options } = socket
   if (send && send.count > 1) {

@@ -91,8 +91,8 @@ export class Connections implements Checker {
   }
 
   /**
-   * Checks that a connection which stays open has got through its handshake at both ends, and that a
-   * plain peer is served as over tcp://.
+   * Checks that a connection which stays open has got through its handshake at both ends, that a plain
+   * peer is served as over tcp://, and that both ends have the same format.
    */
   #checkServed(link: Link): void {
     const { scenario, programs, world } = this.#run
@@ -101,7 +101,7 @@ export class Connections implements Checker {
     if (link.openedMs > world.now - RECONNECTED_MS) return
     const { dialling, accepting } = ends
     if (isDenied(scenario, dialling) || isDenied(scenario, accepting)) return
-    const wanted = isPlain(this.#run, ends) ? "tcp" : "lz4+tcp"
+    let wanted = isPlain(this.#run, ends) ? "tcp" : undefined
     for (const [spec, { remotePort }] of [
       [dialling, link.dialling],
       [accepting, link.accepting],
@@ -109,11 +109,16 @@ export class Connections implements Checker {
       const program = programs.find((one) => one.spec === spec)
       if (!program || program.isClosed) continue
       const one = program.socket.lz4.connections.find((other) => other.remotePort === remotePort)
-      if (one?.scheme !== wanted)
+      const scheme = one?.scheme
+      // Where plain peers are accepted, endpoints have different formats, of which both ends have agreed on one.
+      const [first] = spec.endpoints
+      if (!first?.options.acceptPlain) wanted ??= `${first?.format ?? "lz4"}+tcp`
+      if (!scheme || scheme !== (wanted ?? scheme))
         world.fail(
           "who is connected is served",
-          `${link.dialling.label}: ${spec.type} ${spec.number} shows ${one?.scheme} in place of ${wanted}`,
+          `${link.dialling.label}: ${spec.type} ${spec.number} shows ${scheme} in place of ${wanted}`,
         )
+      wanted ??= scheme
     }
   }
 
