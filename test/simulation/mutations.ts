@@ -484,8 +484,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: CONNECTION,
-        from: '    this.#packing = sender.packingFor(this.peerRevision)\n    if (this.#packing === "frames") {',
-        to: "    this.#packing = sender.packingFor(this.peerRevision ?? 1)\n    if (this.#options.acceptsPlain && this.peerRevision === undefined) {",
+        from: '    this.#packing = this.#sender.packingFor(this.peerRevision)\n    if (this.#packing === "frames") {',
+        to: "    this.#packing = this.#sender.packingFor(this.peerRevision ?? 1)\n    if (this.#options.acceptsPlain && this.peerRevision === undefined) {",
       },
     ],
   },
@@ -937,6 +937,31 @@ export const mutations: readonly Mutation[] = [
         file: "src/thread/remote-reader.ts",
         from: "    this.#isStopped = false\n    if (this.#kept) this.#connection.readSoon(this)\n",
         to: "    this.#isStopped = false\n",
+      },
+    ],
+  },
+  // -- Formats -----------------------------------------------------------------------
+  {
+    name: "each side takes the format that it announces first",
+    patches: [
+      {
+        file: "src/zmtp/revision.ts",
+        from: '  return common.find(({ format }) => format === "zstd")\n',
+        to: "  return common.find(({ format }) => format === own[0])\n",
+      },
+    ],
+  },
+  {
+    name: "a reader keeps the endpoint's own format",
+    patches: [{ file: CONNECTION, from: "    this.#reader.receiveAs(settings)\n", to: "" }],
+  },
+  {
+    name: "messages to several go in the endpoint's own format",
+    patches: [
+      {
+        file: "src/patterns/peer-encoder.ts",
+        from: "    return this.encoding?.sender ?? this.common\n",
+        to: "    return this.#common\n",
       },
     ],
   },

@@ -790,7 +790,7 @@ export class Program {
       case "rebind": {
         const endpoint = this.spec.endpoints.find(({ kind }) => kind === "bind")
         const address = this.#bound.shift()
-        if (address && endpoint) void this.#rebind(address, endpoint.options, value)
+        if (address && endpoint) void this.#rebind(address, endpoint, value)
         break
       }
       case "reconnect": {
@@ -851,13 +851,21 @@ export class Program {
   }
 
   /** Binds the address again, with the opposite setting for arenas if peers have different ones. */
-  async #rebind(address: string, options: EndpointSpec["options"], afterMs: number): Promise<void> {
+  async #rebind(
+    address: string,
+    { formatAgain, options: given }: EndpointSpec,
+    afterMs: number,
+  ): Promise<void> {
     await this.#unbind(address)
+    const { level, acceleration, dictionary, ...others } = given
+    // A level and a dictionary are those of one format.
+    const options: EndpointSpec["options"] = formatAgain ? others : given
+    const next = formatAgain ? address.replace(/^[a-z0-9]+/, formatAgain) : address
     this.process.loop.setTimeout(() => {
       if (this.isClosed) return
       try {
         const revision = options.revision && { revision: options.revision === 1 ? 2 : 1 }
-        this.socket.bindSync(address, { ...options, ...revision })
+        this.socket.bindSync(next, { ...options, ...revision })
       } catch (error) {
         this.#unless(["EADDRINUSE", "EBUSY", "ERR_LZ4_THREAD"], error)
       }

@@ -33,6 +33,8 @@ export interface EndpointSpec {
   isSync: boolean
   /** That of lz4+tcp:// if none is given. */
   format?: "zstd"
+  /** For "bind": the format with which its address is bound again. */
+  formatAgain?: "lz4" | "zstd"
   options: EndpointOptions
 }
 
@@ -467,7 +469,7 @@ export function makeScenario(seed: number): Scenario {
   const attackers =
     !breaks && random.chance(0.15) ? hostile(random, binding, curve && encrypted) : []
   floodOtherwise(new Random(seed, 43), attackers, sockets)
-  chooseFormats(new Random(seed, 71), sockets)
+  chooseFormats(new Random(seed, 71), sockets, lacksMemory)
   const counting = new Random(seed, 53)
   const referred = new Random(seed, 67)
   const beats = sockets.some(({ options }) => options.heartbeatInterval !== undefined)
@@ -858,26 +860,29 @@ function acceptPlain(random: Random, sockets: readonly SocketSpec[]): number | u
   return 1
 }
 
-/** The share of scenarios with endpoints of zstd+tcp://. */
+/** The share of scenarios with endpoints of zstd+tcp://, and that where endpoints serve both formats. */
 const ZSTD_SHARE = 0.2
+const BOTH_SHARE = 0.7
 
 /**
  * Makes endpoints those of zstd+tcp://: all of them or, where they accept plain peers and so serve both
  * formats, some.
  */
-function chooseFormats(random: Random, sockets: readonly SocketSpec[]): void {
-  if (!random.chance(ZSTD_SHARE)) return
+function chooseFormats(random: Random, sockets: readonly SocketSpec[], lacksMemory: boolean): void {
   const serveBoth = sockets.every(({ endpoints }) =>
     endpoints.every(({ options }) => options.acceptPlain),
   )
+  if (!random.chance(serveBoth ? BOTH_SHARE : ZSTD_SHARE)) return
   for (const { endpoints } of sockets)
     for (const endpoint of endpoints) {
+      if (serveBoth) endpoint.formatAgain = random.pick(["lz4", "zstd"])
       if (serveBoth && random.chance(0.5)) continue
       endpoint.format = "zstd"
       const { acceleration, level, dictionary, ...rest } = endpoint.options
       const others: EndpointOptions = rest
       endpoint.options = others
-      if (dictionary) others.dictionary = ZDICT
+      // Without memory to check it, connect() and bind() throw.
+      if (dictionary && !lacksMemory) others.dictionary = ZDICT
       if (acceleration !== undefined || typeof level === "number")
         others.level = random.pick([-5, -1, 1, 3])
       else if (level !== undefined) others.level = level

@@ -136,3 +136,21 @@ test("parts that are referred to come between the bytes of a chunk, also of its 
   builder.append(Uint8Array.of(7))
   expect(builder.end(content).references).toEqual([])
 })
+
+test.each([
+  ["lz4", "lz4", "lz4"],
+  ["lz4", undefined, "lz4"],
+  [undefined, "zstd", "zstd"],
+  [undefined, undefined, undefined],
+  ["lz4", "zstd", "apart"],
+  ["zstd", "lz4", "apart"],
+] as const)("chunks with parts of %s and %s are joined as %s", (one, other, expected) => {
+  const [first, second] = [one, other].map((format) => {
+    builder.begin()
+    builder.append(Uint8Array.of(1))
+    return builder.end({ ...content, format })
+  }) as [Chunk, Chunk]
+  const joined = first.joined(second)
+  expect(joined ? joined.format : "apart").toBe(expected)
+  for (const chunk of joined ? [joined] : [first, second]) chunk.release()
+})
