@@ -40,6 +40,17 @@ export const separateWasm = {
   },
 }
 
+/** Puts that of zstd+tcp into the bundle, and leaves the others out. @type {import("esbuild").Plugin} */
+export const onlyZstdWasm = {
+  name: "only-zstd-wasm",
+  setup(esbuild) {
+    esbuild.onResolve({ filter: ANY }, ({ path }) => ({ path, namespace: "carried" }))
+    esbuild.onLoad({ filter: /^/, namespace: "carried" }, ({ path }) => ({
+      contents: `export default "${path === "zstd-wasm" ? carriedWasm(path) : ""}"`,
+    }))
+  },
+}
+
 /** Leaves the texts out. @type {import("esbuild").Plugin} */
 export const withoutWasm = {
   name: "without-wasm",

@@ -18,7 +18,7 @@ import { MESSAGE_MAX_BYTES, MESSAGE_MAX_PARTS } from "./message-limit.js"
 import { shipmentIn } from "./parts.js"
 import { describeCommand } from "./streams/describe-command.js"
 import { greetingHandshake } from "./streams/handshake.js"
-import { type DecodedMessage, kindOf, type TransportName } from "./streams/messages.js"
+import { type DecodedMessage, kindOf, type TransportName, transportOf } from "./streams/messages.js"
 import { withoutPassword } from "./streams/password.js"
 
 /**
@@ -60,7 +60,7 @@ const SIGNATURE_FIRST = 0xff
 /** Thrown at bytes that no connection can have. It is caught and reported, never thrown to callers. */
 class Misplaced extends Error {}
 
-/** Returns what bytes look like. Nothing but a part over `lz4+tcp` begins with a sentinel. */
+/** Returns what bytes look like. Only parts over `lz4+tcp` or `zstd+tcp` begin with a sentinel. */
 export function kindOfBytes(bytes: Uint8Array): BytesKind {
   if (kindOf(bytes) !== "none") return "part"
   return bytes[0] === SIGNATURE_FIRST ? "greeting" : "frames"
@@ -179,7 +179,9 @@ function messageOf(
   const bodies = parts.map(({ body }) => body)
   const frames = new Uint8Array(framesLength(bodies))
   writeFrames(frames, 0, bodies)
-  const transport = kindOf(first.body) === "none" ? "tcp" : "lz4+tcp"
+  const shown = bodies.map((body) => transportOf(kindOf(body)))
+  const transport =
+    shown[0] === "tcp" ? "tcp" : (shown.find((one) => one && one !== "tcp") ?? "lz4+tcp")
   return {
     type: "message",
     offset,

@@ -1,16 +1,17 @@
 import { copy } from "../codec/arrays.js"
 import { outOfRange, shown, wrongValue } from "../codec/errors.js"
+import { loadFormatSync } from "../codec/formats.js"
 import { areFlags, BODY_MAX_BYTES, COMMAND, FrameHead, frameError, MORE } from "../codec/frames.js"
-import { lz4 } from "../codec/lz4/format.js"
-import { loadInstanceSync, type WasmSource } from "../codec/module.js"
+import type { WasmSource } from "../codec/module.js"
 import { checkBudget, checkDictionary, checkView, ownOptions } from "../codec/options.js"
+import { instancesWith } from "./instances.js"
 import { type DecodedMessage, MessageDecoder, type TransportName } from "./streams/messages.js"
 
 /** Options of `decodeFrames`. */
 export interface DecodeFramesOptions {
   /** The transport of the message's connection, or of its direction if the two differ. */
   transport: TransportName
-  /** The dictionary that was in use, of 1 to 8192 bytes. */
+  /** The dictionary that was in use, of 1 to 8192 bytes; over `zstd+tcp`, in Zstandard's own format. */
   dictionary?: Uint8Array
   /** Maximum plaintext of one message, in bytes; -1 (the default) is no limit. */
   maxMessageSize?: number
@@ -31,11 +32,14 @@ export function decodeFrames(given: Uint8Array, options: DecodeFramesOptions): D
   const frames = checkView("frames", given)
   const names = ["transport", "dictionary", "maxMessageSize", "wasm"]
   const { transport, dictionary, maxMessageSize, wasm } = ownOptions(options, names)
-  if (transport !== "lz4+tcp" && transport !== "tcp")
-    throw wrongValue(`transport must be "lz4+tcp" or "tcp"; got ${shown(transport)}`)
-  const decoder = new MessageDecoder(loadInstanceSync(lz4, wasm), checkBudget(maxMessageSize))
+  if (transport !== "lz4+tcp" && transport !== "zstd+tcp" && transport !== "tcp")
+    throw wrongValue(`transport must be "lz4+tcp", "zstd+tcp" or "tcp"; got ${shown(transport)}`)
+  const decoder = new MessageDecoder(instancesWith(wasm), checkBudget(maxMessageSize))
   try {
-    if (dictionary !== undefined) decoder.give(checkDictionary(dictionary))
+    if (dictionary !== undefined) {
+      const format = loadFormatSync(transport === "zstd+tcp" ? "zstd" : "lz4")
+      decoder.give(format.name, checkDictionary(dictionary, format))
+    }
     const messages: DecodedMessage[] = []
     let parts: Uint8Array[] = []
     let offset = 0

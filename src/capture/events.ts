@@ -6,10 +6,19 @@ import type { Traffic } from "../codec/traffic.js"
 export type Side = "client" | "server"
 
 /**
- * The form of a part on the wire (RFC.md section 4); "none" is a part of plain `tcp://`, which has
- * no envelope.
+ * The form of a part on the wire (RFC.md sections 4 and 13); "none" is a part of plain `tcp://`, which
+ * has no envelope. Over `zstd+tcp://`, "ZSTD" is a frame, "ZDICT" a dictionary and "ZSTA" an arena.
  */
-export type PartKind = "none" | "plain" | "LZ4B" | "LZ4M" | "LZ4D" | "LZ4A"
+export type PartKind =
+  | "none"
+  | "plain"
+  | "LZ4B"
+  | "LZ4M"
+  | "LZ4D"
+  | "LZ4A"
+  | "ZSTD"
+  | "ZDICT"
+  | "ZSTA"
 
 /** Nanoseconds since 1970-01-01 UTC; undefined if the file does not say. */
 export type Time = bigint | undefined
@@ -92,7 +101,7 @@ export interface CapturePart {
   dictionary: "given" | "missing" | undefined
 }
 
-/** A message, or a dictionary: then it has one part, of the kind LZ4D. */
+/** A message, or a dictionary: then it has one part, of the kind LZ4D or ZDICT. */
 export interface CaptureMessage {
   /** The time at which its last byte was captured. */
   time: Time
@@ -144,7 +153,7 @@ export interface CaptureConnection {
   /**
    * The transport, as shown by its messages: "tcp" is plain ZMTP. Undefined before the first message.
    */
-  transport: "lz4+tcp" | "tcp" | undefined
+  transport: "lz4+tcp" | "zstd+tcp" | "tcp" | undefined
   /** The handshake of each side; undefined until it was read. */
   readonly handshakes: Record<Side, Handshake | undefined>
   /**

@@ -1,6 +1,6 @@
 /** Parts of messages, without an object for each part of a message that has thousands. */
 import type { CaptureMessage, CapturePart } from "./events.js"
-import { shippedIn } from "./streams/messages.js"
+import { isDictionary, shippedIn } from "./streams/messages.js"
 import { PackedMessage } from "./streams/packed-message.js"
 
 type Parts = Pick<CaptureMessage, "parts">
@@ -29,7 +29,8 @@ export const shipmentIn = (message: Parts): Uint8Array | undefined =>
   shippedIn(variousParts(message)[0] as CapturePart)
 
 /** Returns whether a message is a dictionary, which may have been refused. */
-export const isShipment = (message: Parts): boolean => variousParts(message)[0]?.kind === "LZ4D"
+export const isShipment = (message: Parts): boolean =>
+  isDictionary((variousParts(message)[0] as CapturePart).kind)
 
 /** Returns the first parts, up to a number of them. */
 export function firstParts(message: Parts, count: number): CapturePart[] {

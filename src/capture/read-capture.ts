@@ -1,4 +1,5 @@
 import { shown, wrongType } from "../codec/errors.js"
+import { isLoaded, loadFormat } from "../codec/formats.js"
 import { lz4 } from "../codec/lz4/format.js"
 import { loadInstance } from "../codec/module.js"
 import { checkView, own, ownOptions } from "../codec/options.js"
@@ -49,6 +50,7 @@ export async function* readCapture(
     signal?.throwIfAborted()
     for (let file = reader.wanted; file !== undefined; file = reader.wanted) {
       const { value: piece } = await (sources[file] as AsyncGenerator<Uint8Array>).next()
+      if (piece && !isLoaded("zstd") && mayNeedZstd(piece)) await loadFormat("zstd")
       const events = piece ? reader.push(piece, file) : reader.endFile(file)
       if (piece) {
         read += piece.length
@@ -64,6 +66,25 @@ export async function* readCapture(
     for (const source of sources) await source.return(undefined)
   }
   yield* reader.end()
+}
+
+/** The first bytes of the sentinels of zstd+tcp, and the letters of its property in READY. */
+const SIGNS: readonly (readonly number[])[] = [
+  [0x28, 0xb5, 0x2f, 0xfd],
+  [0x37, 0xa4, 0x30, 0xec],
+  [0x5a, 0x53, 0x54, 0x41],
+  [0x58, 0x2d, 0x5a, 0x73],
+]
+
+/** Returns whether bytes may have parts of zstd+tcp, whose module is only loaded then. */
+function mayNeedZstd(bytes: Uint8Array): boolean {
+  return SIGNS.some((sign) => {
+    for (let at = bytes.indexOf(sign[0] as number); at >= 0; ) {
+      if (sign.every((byte, i) => bytes[at + i] === byte)) return true
+      at = bytes.indexOf(sign[0] as number, at + 1)
+    }
+    return false
+  })
 }
 
 async function* piecesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, undefined> {

@@ -1,6 +1,4 @@
 import { closed, outOfRange, shown } from "../codec/errors.js"
-import { lz4 } from "../codec/lz4/format.js"
-import { loadInstanceSync } from "../codec/module.js"
 import { checkBudget, checkDictionary, checkView, ownOptions } from "../codec/options.js"
 import type {
   CaptureConnection,
@@ -10,6 +8,7 @@ import type {
   Side,
   Time,
 } from "./events.js"
+import { instancesWith } from "./instances.js"
 import { MAX_FILES } from "./packets/file-place.js"
 import { StreamReader } from "./packets/stream-reader.js"
 import type { CaptureContext } from "./streams/context.js"
@@ -47,7 +46,7 @@ export class CaptureReader {
     const context: CaptureContext = {
       budgetBytes: checkBudget(maxMessageSize),
       dictionary: dictionary === undefined ? undefined : dictionarySource(dictionary),
-      instance: loadInstanceSync(lz4, wasm),
+      instanceOf: instancesWith(wasm),
       emit: (event) => this.#emit(event),
       nextId: () => ++id,
       memory: this.#memory,

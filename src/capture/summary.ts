@@ -21,7 +21,7 @@ export interface ConnectionSummary {
   client: string
   server: string
   begun: boolean
-  transport: "lz4+tcp" | "tcp" | undefined
+  transport: "lz4+tcp" | "zstd+tcp" | "tcp" | undefined
   sides: Record<Side, SideSummary>
   /** The side that is the server of CURVE; undefined if neither is, as far as is known. */
   curveServer: Side | undefined

@@ -1,6 +1,5 @@
 /** Takes the passwords out of a capture that is passed on. */
-import { lz4 } from "../codec/lz4/format.js"
-import { loadInstanceSync } from "../codec/module.js"
+import { instancesWith } from "./instances.js"
 import { placeOf } from "./packets/file-place.js"
 import { fileType, SIGNATURE_BYTES } from "./packets/file-type.js"
 import { hideBytes } from "./packets/hide-bytes.js"
@@ -55,7 +54,7 @@ function markDecoded(files: readonly Uint8Array[], marks: readonly Uint8Array[])
     (tcp) =>
       new ZmtpConnection(
         {
-          instance: loadInstanceSync(lz4),
+          instanceOf: instancesWith(undefined),
           budgetBytes: -1,
           dictionary: undefined,
           emit: () => {},

@@ -6,6 +6,7 @@ import {
   CaptureReader,
   placeOf,
 } from "../capture/index.js"
+import { loadFormat } from "../codec/formats.js"
 import { captureError, DamagedInput, InputError } from "./errors.js"
 import { nameOf, readChunks } from "./input.js"
 import { Progress, shareOf } from "./progress.js"
@@ -56,6 +57,7 @@ export class CaptureReading {
     const onRead = shareOf(this.#files, this.#progress)
     const chunks = this.#files.map((file) => readChunks(file, { signal, onRead }))
     const reader = this.#reader
+    await loadFormat("zstd") // a recording may have both
     try {
       for (let file = reader.wanted; file !== undefined; file = reader.wanted) {
         const chunk = await this.#next(chunks[file] as AsyncGenerator<Buffer, undefined>)

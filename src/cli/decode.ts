@@ -13,6 +13,7 @@ import { printableJson, utf8 } from "../capture/printable.js"
 import { counted } from "../capture/reports/report.js"
 import { contentOf } from "../capture/streams/messages.js"
 import { visible } from "../capture/visible.js"
+import { loadFormat } from "../codec/formats.js"
 import { type Command, command } from "./command.js"
 import { readDictionary } from "./dictionary.js"
 import { InputError, orInputError, UsageError } from "./errors.js"
@@ -23,10 +24,10 @@ import { cutTo } from "./terminal-text.js"
 export const decode: Command = command({
   synopsis: "decode [options] HEX",
   summary: "decode a frame, or a part of a message, given in hexadecimal",
-  about: `Decodes bytes of a connection over lz4+tcp:// or tcp://: a frame with its head, several of them, a
-greeting, or one part without the head of its frame, which begins with its sentinel. The first line
-says for which of these the bytes were taken. HEX may have spaces, colons, 0x or lines between bytes,
-or be as hexdump -C or xxd print it; "-" reads it from standard input:
+  about: `Decodes bytes of a connection over lz4+tcp://, zstd+tcp:// or tcp://: a frame with its head,
+several of them, a greeting, or one part without the head of its frame, which begins with its
+sentinel. The first line says for which of these the bytes were taken. HEX may have spaces, colons, 0x
+or lines between bytes, or be as hexdump -C or xxd print it; "-" reads it from standard input:
 xxd FILE | zeromq-lz4 decode -`,
   options: {
     "--dictionary FILE": "the dictionary that the sender had shipped before",
@@ -66,6 +67,7 @@ async function printDecoded(
   json: boolean,
 ): Promise<void> {
   const output = new Output()
+  await loadFormat("zstd") // the bytes may be of either
   let failure: string | undefined
   async function print(): Promise<void> {
     for (const { words, fields, error } of rowsOf(bytes, dictionary)) {
@@ -148,6 +150,9 @@ const NAMES: Readonly<Record<PartKind, string>> = {
   LZ4M: "LZ4M, several blocks",
   LZ4D: "LZ4D, a dictionary",
   LZ4A: "LZ4A, from an arena",
+  ZSTD: "ZSTD, a frame",
+  ZDICT: "ZDICT, a dictionary",
+  ZSTA: "ZSTA, from an arena",
 }
 
 function partWords(part: CapturePart, at: number): string[] {

@@ -31,7 +31,8 @@ const OPTIONS = {
 export const inspect: Command = command({
   synopsis: "inspect [options] FILE…",
   summary: "show what is in a capture of traffic",
-  about: `Shows the traffic of ZeroMQ peers over lz4+tcp:// and tcp:// as it is decoded, then a summary:
+  about: `Shows the traffic of ZeroMQ peers over lz4+tcp://, zstd+tcp:// and tcp:// as it is decoded,
+then a summary:
 tcpdump -i any -U -w - … | zeromq-lz4 inspect -
 ${FILE_HELP}`,
   options: OPTIONS,

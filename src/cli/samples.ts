@@ -5,6 +5,7 @@ import { fileType, SIGNATURE_BYTES } from "../capture/packets/file-type.js"
 import { printedParts, variousParts } from "../capture/parts.js"
 import { utf8 } from "../capture/printable.js"
 import { counted } from "../capture/reports/report.js"
+import { loadFormat } from "../codec/formats.js"
 import { DamagedInput, UsageError } from "./errors.js"
 import { nameOf, peek, readChunks, startOf } from "./input.js"
 import { printErrorLine } from "./output.js"
@@ -78,6 +79,7 @@ export class Samples {
     filter: CaptureFilter | undefined,
   ): Promise<void> {
     this.captured = true
+    await loadFormat("zstd")
     using reader = new CaptureReader({ maxMessageSize: KEPT_MAX_BYTES })
     let undecoded = 0
     const add = (events: readonly CaptureEvent[]) => {

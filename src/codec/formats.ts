@@ -26,6 +26,9 @@ export function provideZstd(format: Format): void {
   known = format
 }
 
+/** Returns whether a format can be used synchronously, wherever this runs. */
+export const isLoaded = (name: FormatName): boolean => name === "lz4" || known !== undefined
+
 export async function loadFormat(name: unknown): Promise<Format> {
   if (checkName(name) === "lz4") return lz4
   known ??= (await load()).zstd

@@ -34,7 +34,10 @@ const KINDS: readonly RowKind[] = [
   ...(["connection", "handshake", "close"] as const),
 ]
 const SIDES: readonly (Side | undefined)[] = [undefined, "client", "server"]
-const FORMS: readonly PartKind[] = ["none", "plain", "LZ4B", "LZ4M", "LZ4D", "LZ4A"]
+const FORMS: readonly PartKind[] = [
+  ...(["none", "plain", "LZ4B", "LZ4M", "LZ4D", "LZ4A"] as const),
+  ...(["ZSTD", "ZDICT", "ZSTA"] as const),
+]
 
 // Masks of a byte of #kind.
 const KIND_MASK = 7
@@ -45,14 +48,14 @@ const CUT = 1 << 6
 const GIVEN = 1 << 7
 
 /** The bits of #forms for a message that is encrypted, and for one that lacks a dictionary. */
-const ENCRYPTED = 1 << 7
-const MISSING = 1 << 6
+const ENCRYPTED = 1 << 15
+const MISSING = 1 << 14
 
 const UTF8 = new TextDecoder()
 
 export class CaptureIndex {
   readonly #kind = new Column(Uint8Array)
-  readonly #forms = new Column(Uint8Array)
+  readonly #forms = new Column(Uint16Array)
   readonly #connection = new Column(Uint32Array)
   readonly #time = new Column(Float64Array)
   /** 0 if the file has no packets. */

@@ -69,7 +69,15 @@ function fieldAt(fields: readonly number[], at: number): number {
   return -1
 }
 
-/** The fields at the beginning of a part on the wire (RFC.md section 4 and appendix A). */
+const ARENA = [
+  { name: "sentinel", bytes: 4 },
+  { name: "compressed", bytes: 1 },
+  { name: "reserved", bytes: 3 },
+  { name: "inner size", bytes: 4 },
+  { name: "messages", bytes: 4 },
+]
+
+/** The fields at the beginning of a part on the wire (RFC.md sections 4 and 13, and appendix A). */
 export const envelopes: Partial<Record<PartKind, { name: string; bytes: number }[]>> = {
   plain: [{ name: "sentinel", bytes: 4 }],
   LZ4B: [
@@ -82,11 +90,8 @@ export const envelopes: Partial<Record<PartKind, { name: string; bytes: number }
     { name: "length of the first block", bytes: 4 },
   ],
   LZ4D: [{ name: "sentinel", bytes: 4 }],
-  LZ4A: [
-    { name: "sentinel", bytes: 4 },
-    { name: "compressed", bytes: 1 },
-    { name: "reserved", bytes: 3 },
-    { name: "inner size", bytes: 4 },
-    { name: "messages", bytes: 4 },
-  ],
+  LZ4A: ARENA,
+  ZSTD: [{ name: "sentinel", bytes: 4 }],
+  ZDICT: [{ name: "sentinel", bytes: 4 }],
+  ZSTA: ARENA,
 }

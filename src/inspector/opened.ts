@@ -1,10 +1,10 @@
 /** One row with all of its bytes, read from the file again. */
 
-import type { CaptureConnection, CapturePart } from "../capture/events.js"
+import type { CaptureConnection, CapturePart, PartKind } from "../capture/events.js"
 import { decodeFrames, placeOf } from "../capture/index.js"
 import { MESSAGE_MAX_BYTES } from "../capture/message-limit.js"
 import { firstParts } from "../capture/parts.js"
-import { contentOf } from "../capture/streams/messages.js"
+import { contentOf, transportOf as transportOfForm } from "../capture/streams/messages.js"
 import { concat } from "../codec/arrays.js"
 import type { CaptureIndex } from "./capture-index.js"
 import { indentJson } from "./json.js"
@@ -106,7 +106,11 @@ export class Opened {
 
 /** Returns what the sender of a message speaks, which the other side may not. */
 function transportOf({ forms, failed }: Row, connection: CaptureConnection | undefined) {
-  if (forms.some((form) => form !== "none")) return "lz4+tcp"
+  const shown = forms
+    .map((form) => transportOfForm(form as PartKind))
+    .find((one) => one && one !== "tcp")
+  if (shown) return shown
+  if (forms.includes("plain")) return connection?.transport === "zstd+tcp" ? "zstd+tcp" : "lz4+tcp"
   // Known from the first message on.
   return failed ? (connection?.transport ?? "lz4+tcp") : "tcp"
 }

@@ -1,10 +1,15 @@
 /** The page's worker: reads a capture, and answers the page's calls. */
+import { provideZstd } from "../codec/formats.js"
+import { zstd } from "../codec/zstd/format.js"
 import { decodeText } from "./decode-text.js"
 import { follow } from "./follow.js"
 import type { GrowingFile } from "./growing-file.js"
 import { Loading } from "./loading.js"
 import { PageFile } from "./page-file.js"
 import type { Calls, Followed, Reply, Request, State } from "./protocol.js"
+
+// The page has its module, and loads nothing.
+provideZstd(zstd)
 
 let loading: Loading | undefined
 /** The files that were chosen; none if a recording is followed. */

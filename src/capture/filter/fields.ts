@@ -39,6 +39,9 @@ const KINDS: readonly FilterKind[] = [
   "LZ4M",
   "LZ4A",
   "LZ4D",
+  "ZSTD",
+  "ZSTA",
+  "ZDICT",
 ]
 
 const FIELDS: Readonly<Record<string, Field>> = {

@@ -7,9 +7,9 @@ import { finder } from "./text.js"
 export const filterHelp = `Conditions between spaces, all of which must match:
   hello, "two words"   text in the content, ignoring case
   text~"id: ?[0-9]+"   a regular expression, ignoring case
-  kind=LZ4B            messages with a part of this form: plain, LZ4B, LZ4M, LZ4A, or none (over
-                       tcp://); LZ4D for dictionaries; or a kind of event: message, command,
-                       error, connection, handshake, close
+  kind=LZ4B            messages with a part of this form: plain, LZ4B, LZ4M, LZ4A, ZSTD, ZSTA, or
+                       none (over tcp://); LZ4D or ZDICT for dictionaries; or a kind of event:
+                       message, command, error, connection, handshake, close
   from=client          sent by this side: client or server
   connection=2         this connection, connection=2..5 these; or an address, a port or both:
                        connection=10.0.0.7, connection=:5555, connection=[::1]:5555

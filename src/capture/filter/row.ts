@@ -2,6 +2,7 @@ import { timeOf } from "../event-time.js"
 import type { CaptureEvent, CaptureMessage, PartKind, Side, Time } from "../events.js"
 import { partCount, variousParts } from "../parts.js"
 import { senderOf } from "../rows.js"
+import { isDictionary } from "../streams/messages.js"
 import { searchedText } from "./searched-text.js"
 
 /** Values of `kind=` in a filter: the kind of an event, or the form of one of a message's parts. */
@@ -64,7 +65,7 @@ function kindsOf(event: CaptureEvent): readonly FilterKind[] {
   if (event.type !== "message") return [event.type]
   const kinds = new Set<FilterKind>()
   for (const { kind, error } of variousParts(event.message)) {
-    if (kind !== "LZ4D") kinds.add("message")
+    if (!isDictionary(kind)) kinds.add("message")
     kinds.add(kind)
     if (error) kinds.add("error")
   }

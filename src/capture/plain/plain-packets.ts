@@ -16,7 +16,7 @@ import { shipmentIn } from "../parts.js"
 import { PackedMessage } from "../streams/packed-message.js"
 import { TcpConversation } from "./tcp-conversation.js"
 
-const REVISION_NAME = REVISION_NAMES.lz4
+const REVISIONS = Object.values(REVISION_NAMES)
 /** Offset of the version in a greeting. */
 const VERSION = 10
 
@@ -181,10 +181,10 @@ function greetingOf({ version, mechanism, asServer }: Handshake): Uint8Array {
   return greeting
 }
 
-/** Returns metadata without the property that announces `lz4+tcp://` (RFC.md section 3.9). */
+/** Returns metadata without the properties that announce a format (RFC.md section 3.9). */
 function withoutRevision(body: Uint8Array): Uint8Array {
   const properties = readProperties(body) ?? []
-  const others = properties.filter(([name]) => !isNamed(name, REVISION_NAME))
+  const others = properties.filter(([name]) => !REVISIONS.some((one) => isNamed(name, one)))
   return others.length < properties.length ? writeMetadata(others) : body
 }
 

@@ -1,10 +1,12 @@
+import type { FormatName } from "../../codec/format.js"
 import type { Instance } from "../../codec/instance.js"
 import type { CaptureConnection, CaptureEvent, DictionarySource, Side, Time } from "../events.js"
 import type { SharedMemory } from "./memory.js"
 
 /** Settings and limits that all connections of a capture share. */
 export interface CaptureContext {
-  instance: Instance
+  /** Returns the instance of a format's module, which is loaded when a part needs it. */
+  instanceOf(format: FormatName): Instance
   budgetBytes: number
   /** Returns the dictionary for a side whose beginning is not in the capture. */
   dictionary: DictionarySource | undefined

@@ -20,10 +20,10 @@ const BODY_GROWTH = 2
 const PART_BYTES = 200
 const NUMBER_BYTES = 8
 /**
- * What a part's form adds to its plaintext at most: a head, and a length for each block (RFC.md section
- * 5.2).
+ * What a part's form adds to its plaintext at most: a head, and a length for each block (RFC.md sections
+ * 5.2 and 13.3).
  */
-const PART_EXTRA_BYTES = 32
+const PART_EXTRA_BYTES = 128
 const BLOCK_EXTRA_BYTES = 20
 const NOTHING = new Uint8Array(0)
 

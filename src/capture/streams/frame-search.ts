@@ -44,6 +44,8 @@ const LIKELY_COMMAND_MAX_BYTES = 64 * 1024
 /** Longer frames are allowed, but far too rare, while other protocols are full of such numbers. */
 const LENGTH_MAX_BYTES = 2 ** 32
 const DICTIONARY_PART_MAX_BYTES = SENTINEL_BYTES + DICTIONARY_MAX_BYTES
+/** A frame of Zstandard has a sentinel, a header that states the size, and a block. */
+const ZSTD_PART_MIN_BYTES = 9
 
 type Verdict = "frames" | "no frames" | "unknown"
 
@@ -237,11 +239,15 @@ function weigh(
     case "LZ4B":
     case "LZ4M":
       return isPlausible(bytes, at, length) ? STRONG : IMPOSSIBLE
+    case "ZSTD":
+      return length >= ZSTD_PART_MIN_BYTES ? STRONG : IMPOSSIBLE
     case "LZ4D":
+    case "ZDICT":
       return !(flags & MORE) && length > SENTINEL_BYTES && length <= DICTIONARY_PART_MAX_BYTES
         ? STRONG
         : IMPOSSIBLE
     case "LZ4A":
+    case "ZSTA":
       return !(flags & MORE) && length > ARENA_HEAD_BYTES && length <= ARENA_PART_MAX_BYTES
         ? STRONG
         : IMPOSSIBLE

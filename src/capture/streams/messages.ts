@@ -1,17 +1,19 @@
 import { copy } from "../../codec/arrays.js"
 import { budgetHalves, Decoder } from "../../codec/decoder.js"
 import { outOfMemory, ProtocolError } from "../../codec/errors.js"
+import type { FormatName } from "../../codec/format.js"
 import { splitFrames } from "../../codec/frames.js"
 import type { Instance } from "../../codec/instance.js"
-import { SENTINEL } from "../../codec/lz4/wire.js"
+import { SENTINEL as LZ4 } from "../../codec/lz4/wire.js"
 import { NULL, type Pointer } from "../../codec/module-memory.js"
 import { ArraySource, SharedSource } from "../../codec/source.js"
 import { FIRST, LAST, SENTINEL_BYTES } from "../../codec/wire.js"
+import { SENTINEL as ZSTD } from "../../codec/zstd/wire.js"
 import type { CaptureError, CaptureMessage, CapturePart, PartKind, Side, Time } from "../events.js"
 import { type PackedArena, PackedMessage, placesIn } from "./packed-message.js"
 
-/** The transport of parts: with envelopes over `lz4+tcp`, without over `tcp`. */
-export type TransportName = "lz4+tcp" | "tcp"
+/** The transport of parts: with sentinels over `lz4+tcp` and `zstd+tcp`, without over `tcp`. */
+export type TransportName = "lz4+tcp" | "zstd+tcp" | "tcp"
 
 /** Properties of a message besides its parts. */
 export interface Place {
@@ -39,25 +41,41 @@ export function kindOf(bytes: Uint8Array, at = 0): PartKind {
     ((bytes[at + 1] as number) << 8) |
     ((bytes[at + 2] as number) << 16) |
     ((bytes[at + 3] as number) << 24)
-  switch (word) {
+  switch (word >>> 0) {
     case PLAIN_WORD:
       return "plain"
-    case SENTINEL.LZ4B:
+    case LZ4.LZ4B:
       return "LZ4B"
-    case SENTINEL.LZ4M:
+    case LZ4.LZ4M:
       return "LZ4M"
-    case SENTINEL.LZ4D:
+    case LZ4.LZ4D:
       return "LZ4D"
-    case SENTINEL.LZ4A:
+    case LZ4.LZ4A:
       return "LZ4A"
+    case ZSTD.FRAME:
+      return "ZSTD"
+    case ZSTD.ZDICT:
+      return "ZDICT"
+    case ZSTD.ZSTA:
+      return "ZSTA"
     default:
       return "none"
   }
 }
 
+/** Returns the transport that a form is of; undefined if it may be of several. */
+export function transportOf(kind: PartKind): TransportName | undefined {
+  if (kind === "plain") return undefined
+  if (kind === "none") return "tcp"
+  return kind.startsWith("LZ4") ? "lz4+tcp" : "zstd+tcp"
+}
+
+export const isDictionary = (kind: PartKind): boolean => kind === "LZ4D" || kind === "ZDICT"
+
 /** Returns the dictionary that a part ships; undefined if it ships none, or it was refused. */
 export function shippedIn({ kind, wire, error }: CapturePart): Uint8Array | undefined {
-  return kind === "LZ4D" && !error ? wire.subarray(SENTINEL_BYTES) : undefined
+  if (error || !isDictionary(kind)) return undefined
+  return kind === "LZ4D" ? wire.subarray(SENTINEL_BYTES) : wire
 }
 
 /** Returns the content of a part: its plaintext, or the dictionary that it ships. */
@@ -66,7 +84,10 @@ export const contentOf = (part: CapturePart): Uint8Array | undefined =>
 
 /** Decodes the messages of one direction: wire parts to plaintext. */
 export class MessageDecoder {
-  readonly #instance: Instance
+  readonly #instanceOf: (format: FormatName) => Instance
+  #format: FormatName = "lz4"
+  /** The instance of the receiver that is open. */
+  #instance: Instance | undefined
   readonly #budgetBytes: number
   /** Whether bytes of the peer are not in the capture, among which it may have shipped a dictionary. */
   mayLackDictionary = false
@@ -79,16 +100,19 @@ export class MessageDecoder {
   #mark: CapturePart["dictionary"]
   #hasDictionary = false
 
-  constructor(instance: Instance, budgetBytes: number) {
-    this.#instance = instance
+  constructor(instanceOf: (format: FormatName) => Instance, budgetBytes: number) {
+    this.#instanceOf = instanceOf
     this.#budgetBytes = budgetBytes
   }
 
   /**
    * Sets a dictionary that was not shipped. Parts that are decompressed with it get `mark` as
    * `dictionary`.
+   *
+   * @throws ProtocolError if it is none of this format.
    */
-  give(dictionary: Uint8Array, mark?: CapturePart["dictionary"]): void {
+  give(format: FormatName, dictionary: Uint8Array, mark?: CapturePart["dictionary"]): void {
+    this.#use(format)
     this.#given = dictionary
     this.#mark = mark
     this.#install(dictionary)
@@ -109,11 +133,12 @@ export class MessageDecoder {
         plainBytes += bytes.length
         continue
       }
+      this.#use(transport === "zstd+tcp" ? "zstd" : "lz4")
       const kind = kindOf(bytes)
       const standing = (i === 0 ? FIRST : 0) | (i === wire.length - 1 ? LAST : 0)
       const decoded = lastError ?? this.#part(kind, bytes, standing, i, place)
       if (decoded instanceof ArenaFrames && decoded.bytes.length > 0)
-        return arenaMessages(bytes, decoded.bytes, isStored(bytes) ? undefined : this.#mark)
+        return arenaMessages(kind, bytes, decoded.bytes, isStored(bytes) ? undefined : this.#mark)
       const part: CapturePart = {
         ...{ kind, wire: bytes, plain: undefined, error: undefined },
         dictionary: undefined,
@@ -125,11 +150,7 @@ export class MessageDecoder {
       else {
         part.error = decoded
         if (++errors === ERRORS_MAX) lastError = restOf(decoded, i + 1)
-        if (
-          decoded.code === "ERR_LZ4_CORRUPT_BLOCK" &&
-          this.mayLackDictionary &&
-          !this.#hasDictionary
-        )
+        if (/_CORRUPT_BLOCK$/.test(decoded.code) && this.mayLackDictionary && !this.#hasDictionary)
           part.dictionary = "missing"
       }
       plainBytes += part.plain?.length ?? 0
@@ -139,9 +160,16 @@ export class MessageDecoder {
   }
 
   close(): void {
-    if (this.#receiver !== NULL) this.#instance.exports.zl_receiver_close(this.#receiver)
+    if (this.#receiver !== NULL) this.#instance?.exports.zl_receiver_close(this.#receiver)
     this.#receiver = NULL
     this.#decoder = undefined
+  }
+
+  /** Decodes parts of a format from now on. */
+  #use(format: FormatName): void {
+    if (format === this.#format) return
+    this.close()
+    this.#format = format
   }
 
   /** Checks a part of plain `tcp://`, which can only be too large. */
@@ -163,7 +191,7 @@ export class MessageDecoder {
     index: number,
     place: Place,
   ): Uint8Array | ArenaFrames | CaptureError {
-    const replaced = kind === "LZ4D" ? this.#given : undefined
+    const replaced = isDictionary(kind) ? this.#given : undefined
     try {
       if (replaced) this.close()
       this.#decoder ??= this.#open()
@@ -171,7 +199,7 @@ export class MessageDecoder {
       const decoded = withoutStack(() =>
         decoder.part(new SharedSource(wire), standing, index, (frames) => new ArenaFrames(frames)),
       )
-      if (kind === "LZ4D") {
+      if (isDictionary(kind)) {
         this.#given = undefined
         this.#mark = undefined
         this.#hasDictionary = true
@@ -196,10 +224,11 @@ export class MessageDecoder {
   }
 
   #open(): Decoder {
-    const { zl_receiver_open } = this.#instance.exports
-    this.#receiver = zl_receiver_open(...budgetHalves(this.#budgetBytes), REVISION)
+    const instance = this.#instanceOf(this.#format)
+    this.#instance = instance
+    this.#receiver = instance.exports.zl_receiver_open(...budgetHalves(this.#budgetBytes), REVISION)
     if (this.#receiver === NULL) throw outOfMemory("a connection", 64)
-    return new Decoder(this.#instance, this.#receiver, this.#budgetBytes)
+    return new Decoder(instance, this.#receiver, this.#budgetBytes)
   }
 
   #install(dictionary: Uint8Array): void {
@@ -241,13 +270,14 @@ const isStored = (arena: Uint8Array): boolean => arena[SENTINEL_BYTES] === 0
 
 /** Returns the messages of an arena. Each gets a share of the wire bytes in proportion to its frames. */
 function arenaMessages(
+  kind: PartKind,
   wire: Uint8Array,
   frames: Uint8Array,
   dictionary: CapturePart["dictionary"],
 ): DecodedMessage[] {
   const places = placesIn(frames)
   const isPacked = places.reduce((sum, { parts }) => sum + parts, 0) > wire.length
-  const form = { kind: "LZ4A", wire, error: undefined, dictionary } as const
+  const form = { kind, wire, error: undefined, dictionary } as const
   const packed: PackedArena = { frames, alike: [{ ...form, plain: NOTHING }] }
   const split = isPacked ? [] : splitFrames(frames)
   let counted = 0

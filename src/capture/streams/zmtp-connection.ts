@@ -2,6 +2,7 @@ import { describeGreeting } from "../../codec/describe-greeting.js"
 import { commandName } from "../../zmtp/commands.js"
 import { isOld } from "../../zmtp/greeting.js"
 import { readMetadata } from "../../zmtp/metadata.js"
+import { type Announced, agreed, readAnnounced } from "../../zmtp/revision.js"
 import type {
   CaptureConnection,
   CaptureError,
@@ -20,7 +21,13 @@ import { Direction, type DirectionHandlers } from "./direction.js"
 import type { Expectation } from "./frame-search.js"
 import { essentialOf, greetingHandshake, withMetadata } from "./handshake.js"
 import { EVENT_BYTES, messageBytes } from "./memory.js"
-import { kindOf, MessageDecoder, type TransportName } from "./messages.js"
+import {
+  isDictionary,
+  kindOf,
+  MessageDecoder,
+  type TransportName,
+  transportOf,
+} from "./messages.js"
 import { type Mutable, newConnection } from "./new-connection.js"
 import { passwordRanges, withoutPassword } from "./password.js"
 import { Warnings } from "./warnings.js"
@@ -37,6 +44,8 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
   readonly #directions: Record<Side, Direction>
   readonly #decoders: Record<Side, MessageDecoder>
   readonly #transports: Record<Side, TransportName | undefined>
+  /** Sides all of whose parts so far are plain, which are the same in both formats. */
+  readonly #unsure = new Set<Side>()
   readonly #ended = new Set<Side>()
   readonly #repeatedSegments: Record<Side, number> = { client: 0, server: 0 }
   #end: ConnectionEnd | undefined
@@ -57,15 +66,15 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
   constructor(context: CaptureContext, tcp: TcpConnection) {
     this.#context = context
     this.#tcp = tcp
-    const { instance, budgetBytes, memory } = context
+    const { instanceOf, budgetBytes, memory } = context
     this.#memory = new ConnectionMemory(memory)
     this.#directions = {
       client: new Direction(this, "client", tcp.begun, budgetBytes, memory.unfinished),
       server: new Direction(this, "server", tcp.begun, budgetBytes, memory.unfinished),
     }
     this.#decoders = {
-      client: new MessageDecoder(instance, budgetBytes),
-      server: new MessageDecoder(instance, budgetBytes),
+      client: new MessageDecoder(instanceOf, budgetBytes),
+      server: new MessageDecoder(instanceOf, budgetBytes),
     }
     this.#transports = { client: undefined, server: undefined }
   }
@@ -130,7 +139,7 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
 
   get expectation(): Expectation {
     const known = this.#connection
-    return { sentinels: !known || known.transport === "lz4+tcp", messages: !known }
+    return { sentinels: !known || !["tcp", undefined].includes(known.transport), messages: !known }
   }
 
   signature(): void {
@@ -233,8 +242,7 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
       return
     }
     if (!this.#hasRoom(connection, from, time, offset)) return
-    this.#transports[from] ??= this.#judge(connection, from, wire, time, offset)
-    const transport = this.#transports[from]
+    const transport = this.#judge(connection, from, wire, time, offset)
     const decoder = this.#decoders[from]
     const traffic = connection.traffic[from]
     if (traffic.messages === 0) this.#warnings.compareTransports(connection, this.#transports)
@@ -272,7 +280,7 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
   /** Returns whether there is room for the dictionary that a message may ship. */
   #mayKeep(wire: readonly Uint8Array[], from: Side, time: Time, offset: number): boolean {
     const [part] = wire
-    if (!part || this.#transports[from] !== "lz4+tcp" || kindOf(part) !== "LZ4D") return true
+    if (!part || this.#transports[from] === "tcp" || !isDictionary(kindOf(part))) return true
     if (this.#memory.takeDictionary(from, part.length)) return true
     const { dictionaries } = this.#context.memory
     const message = `the dictionaries of all connections take more than ${dictionaries.maxBytes} bytes: this one is left out`
@@ -365,7 +373,7 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
     this.#context.emit({ type: "handshake", connection, time, from, handshake })
   }
 
-  /** Detects the transport of a side by its first message. */
+  /** Detects the transport of a side by its first message or, if that is plain, by a later one. */
   #judge(
     connection: Mutable<CaptureConnection>,
     from: Side,
@@ -373,26 +381,83 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
     time: Time,
     offset: number,
   ): TransportName {
-    const transport = kindOf(wire[0] as Uint8Array) === "none" ? "tcp" : "lz4+tcp"
-    connection.transport ??= transport
+    const before = this.#transports[from]
+    if (before && !this.#unsure.has(from)) return before
+    const shown = transportIn(wire)
+    if (before && (!shown || shown === "tcp")) return before
     const others = this.#transports[other(from)]
-    if (others && others !== transport) {
-      const bare = transport === "tcp" ? from : other(from)
-      const message = `parts of the ${bare} have no sentinel, while those of the ${other(bare)} do: one side uses tcp:// by mistake, the other lz4+tcp:// (RFC.md section 2)`
-      this.error({ code: "ERR_LZ4_UNKNOWN_SENTINEL", message, time, from: bare, offset })
-    }
-    // A greeting is the beginning of its direction, wherever the capture began.
-    if (transport === "lz4+tcp" && !connection.begun && !connection.handshakes[from]) {
-      this.#mayLackDictionary(
-        from,
-        'a dictionary may have been shipped before the capture began: the option "dictionary" takes it',
-      )
-      const dictionary = this.#context.dictionary?.(connection, from)
-      if (dictionary) {
-        this.#decoders[from].give(dictionary, "given")
-        connection.dictionaries[from] = dictionary
-      }
+    const theirs = others === "tcp" ? undefined : others
+    const transport = shown ?? theirs ?? announcedBy(connection) ?? "lz4+tcp"
+    this.#transports[from] = transport
+    connection.transport ??= transport
+    if (connection.transport === before) connection.transport = transport
+    if (others && this.#unsure.has(other(from)) && shown && shown !== "tcp")
+      this.#transports[other(from)] = shown
+    else if (others && others !== transport) this.#reportMix(from, transport, others, time, offset)
+    if (!shown) this.#unsure.add(from)
+    else {
+      this.#unsure.delete(from)
+      if (transport !== "tcp") this.#beginInside(connection, from, transport, time, offset)
     }
     return transport
   }
+
+  #reportMix(
+    from: Side,
+    transport: TransportName,
+    others: TransportName,
+    time: Time,
+    offset: number,
+  ): void {
+    const isBare = transport === "tcp" || others === "tcp"
+    const bare = transport === "tcp" ? from : other(from)
+    const message = isBare
+      ? `parts of the ${bare} have no sentinel, while those of the ${other(bare)} do: one side uses tcp:// by mistake, the other ${transport === "tcp" ? others : transport}:// (RFC.md section 2)`
+      : `parts of the ${from} are those of ${transport}://, and those of the ${other(from)} of ${others}:// (RFC.md section 13.1)`
+    this.error({ code: "ERR_LZ4_UNKNOWN_SENTINEL", message, time, from: bare, offset })
+  }
+
+  /** Notes that the beginning of a side may be missing, and with it a dictionary. */
+  #beginInside(
+    connection: Mutable<CaptureConnection>,
+    from: Side,
+    transport: TransportName,
+    time: Time,
+    offset: number,
+  ): void {
+    // A greeting is the beginning of its direction, wherever the capture began.
+    if (connection.begun || connection.handshakes[from]) return
+    this.#mayLackDictionary(
+      from,
+      'a dictionary may have been shipped before the capture began: the option "dictionary" takes it',
+    )
+    const dictionary = this.#context.dictionary?.(connection, from)
+    if (!dictionary) return
+    try {
+      this.#decoders[from].give(transport === "zstd+tcp" ? "zstd" : "lz4", dictionary, "given")
+      connection.dictionaries[from] = dictionary
+    } catch (error) {
+      const message = `the given dictionary is not one of ${transport}://: ${(error as Error).message}`
+      this.error({ code: "ERR_CAPTURE_UNREADABLE", message, time, from, offset })
+    }
+  }
+}
+
+/** Returns the transport that the parts of a message show; undefined if all are plain. */
+function transportIn(wire: readonly Uint8Array[]): TransportName | undefined {
+  for (const [i, part] of wire.entries()) {
+    const shown = transportOf(kindOf(part))
+    if (shown && (i === 0 || shown !== "tcp")) return shown
+  }
+  return undefined
+}
+
+/** Returns the transport on which both sides have agreed, or the one that only one of them announced. */
+function announcedBy({ handshakes }: CaptureConnection): TransportName | undefined {
+  const [client, server] = [handshakes.client, handshakes.server].map((handshake) =>
+    readAnnounced(handshake?.properties ?? []),
+  ) as [Announced[], Announced[]]
+  const own = client.map(({ format }) => format)
+  const found = server.length > 0 && own.length > 0 ? agreed(own, server) : (client[0] ?? server[0])
+  return found && `${found.format}+tcp`
 }

@@ -29,7 +29,9 @@ export class Connections implements Checker {
     if (isDenied(scenario, socket) && error.code === "ERR_ZMTP_HANDSHAKE") return
     const dialling = scenario.sockets.find(({ number }) => addressOf(number) === remoteAddress)
     if (dialling && scenario.curve?.wrong.includes(dialling.number)) return
-    if (error.code === "ERR_ZMTP_CURVE" && this.#wasTamperedWith(remotePort)) return
+    // What was swapped comes without the parts before it, which are refused after that.
+    const isTampered = /^ERR_ZMTP_(CURVE|MESSAGE)$/.test(error.code ?? "")
+    if (isTampered && this.#wasTamperedWith(remotePort)) return
     const other = `${socket.type} ${socket.number}`
     if (scenario.sockets.some(({ number }) => addressOf(number) === remoteAddress))
       world.fail(

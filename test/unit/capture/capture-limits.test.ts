@@ -236,7 +236,7 @@ describe("unfinished messages", () => {
       const tcp = { client: "c", server: "s", begun: true, time: undefined }
       const connection = new ZmtpConnection(
         {
-          instance: loadInstanceSync(),
+          instanceOf: () => loadInstanceSync(),
           budgetBytes: -1,
           dictionary: undefined,
           emit: (event) => events.push(event),

@@ -83,7 +83,7 @@ describe("the forms of parts", () => {
     const events: CaptureEvent[] = []
     const connection = new ZmtpConnection(
       {
-        instance: new Instance(smallBlocks, lz4),
+        instanceOf: () => new Instance(smallBlocks, lz4),
         budgetBytes: -1,
         dictionary: undefined,
         emit: (event) => events.push(event),
@@ -583,7 +583,9 @@ describe("wrong arguments", () => {
     await expect(readCapture(buffers() as never).next()).rejects.toThrow(TypeError)
     const tcp = { transport: "tcp" } as const
     expect(() => decodeFrames("frames" as never, tcp)).toThrow(TypeError)
-    expect(() => decodeFrames(client, { transport: "udp" } as never)).toThrow(/"lz4\+tcp" or "tcp"/)
+    expect(() => decodeFrames(client, { transport: "udp" } as never)).toThrow(
+      /"lz4\+tcp", "zstd\+tcp" or "tcp"/,
+    )
     expect(() => decodeFrames(Uint8Array.of(0, 9, 1), tcp)).toThrow(RangeError)
     expect(() => decodeFrames(Uint8Array.of(0x40, 0), tcp)).toThrow(/ERR_ZMTP_FRAME/)
   })
