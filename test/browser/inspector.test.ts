@@ -332,9 +332,12 @@ describe("an opened message", () => {
     expect(await inspector.text("parts")).toContain("It is not shown as JSON")
   })
 
-  test("has its wire bytes next to its plain bytes", async () => {
+  test.each([
+    ["lz4", "LZ4B"],
+    ["zstd", "ZSTD"],
+  ] as const)("of %s has its wire bytes next to its plain bytes", async (format, form) => {
     await open()
-    using codec = Codec.createSync()
+    using codec = Codec.createSync({ format })
     const plain = ascii("the same again and again, ".repeat(60))
     const wire = codec.encodePart(plain)
     await inspector.drop(write("hex.pcap", captureOf(message(wire))))
@@ -345,7 +348,7 @@ describe("an opened message", () => {
     const dumps = await inspector.page.locator("pre.hex").allTextContents()
     expect(dumps.map(bytesOfDump)).toEqual([plain, wire].map((bytes) => Uint8Array.from(bytes)))
     const facts = await inspector.text("facts")
-    expect(facts).toContain("LZ4B")
+    expect(facts).toContain(form)
     expect(facts).toContain("2023-11-14 22:13:20.123")
   })
 
