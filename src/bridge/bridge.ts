@@ -55,7 +55,7 @@ const TCP: TcpOptions = {
 export interface BridgeSpec {
   /** The endpoint to listen at. */
   from: string
-  /** The endpoint to dial for each connection. One is lz4+tcp://, the other tcp:// or ipc://. */
+  /** The endpoint to dial for each connection. One is lz4+tcp:// or zstd+tcp://, the other plain. */
   to: string
   settings: Settings
   /** Limits of a message in either direction. The bytes are those that the plain side sends. */
@@ -242,13 +242,13 @@ function checkSchemes({ from, to }: BridgeSpec): void {
         "EINVAL",
         endpoint,
         "has another scheme",
-        "expected lz4+tcp://, tcp:// or ipc://",
+        "expected lz4+tcp://, zstd+tcp://, tcp:// or ipc://",
       )
   if (isOurs(from) === isOurs(to))
     throw zmqError(
       "EINVAL",
       undefined,
-      `one of the two ends must be lz4+tcp://, the other tcp:// or ipc://; got ${from} and ${to}`,
+      `one of the two ends must be lz4+tcp:// or zstd+tcp://, the other tcp:// or ipc://; got ${from} and ${to}`,
     )
 }
 

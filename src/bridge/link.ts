@@ -1,6 +1,7 @@
 import type { Socket } from "node:net"
 import { clearTimeout } from "../base/runtime.js"
 import { ProtocolError } from "../codec/errors.js"
+import { loadFormatSync } from "../codec/formats.js"
 import type { Instance } from "../codec/instance.js"
 import type { Settings } from "../codec/options.js"
 import { Transcoder } from "../codec/transcoder.js"
@@ -41,8 +42,8 @@ export interface LinkHandlers {
 }
 
 /**
- * A pair of joined connections, one that speaks lz4+tcp and a plain one, with a transcoder for each
- * direction.
+ * A pair of joined connections, one of lz4+tcp or zstd+tcp ("lz4") and a plain one, with a transcoder
+ * for each direction.
  *
  * Data that one side has sent is written to the other before that is closed, however the link ends.
  */
@@ -71,6 +72,7 @@ export class Link implements ChannelHandlers, PumpHandlers {
   #plainGreetingLeft = GREETING_BYTES
   /** Whether the link ended to make room for a newer one. */
   isCrowdedOut = false
+  readonly #scheme: string
   /** The time limit of the handshake, until that is over. */
   #limit: Deadline | undefined
   #open = 2
@@ -88,14 +90,15 @@ export class Link implements ChannelHandlers, PumpHandlers {
     this.#lz4Curve = lz4Curve
     this.#plainCurve = plainCurve
     this.#handlers = handlers
+    this.#scheme = loadFormatSync(settings.format).scheme
     this.#receiving = Transcoder.receiving(instance, settings)
     this.#sending = Transcoder.sending(instance, settings, training?.trainer)
     this.#training = training
     const lz4End = { socket: lz4.socket, curve: lz4Curve }
     const plainEnd = { socket: plain.socket, curve: plainCurve }
     this.#fromLz4 = new Pump(lz4End, plainEnd, this.#receiving, limits, this)
-    const { adaptive } = settings
-    this.#fromPlain = new Pump(plainEnd, lz4End, this.#sending, limits, this, adaptive)
+    const efforts = settings.adaptive ? loadFormatSync(settings.format).efforts : undefined
+    this.#fromPlain = new Pump(plainEnd, lz4End, this.#sending, limits, this, efforts)
 
     lz4.handlers = this
     plain.handlers = this
@@ -209,7 +212,8 @@ export class Link implements ChannelHandlers, PumpHandlers {
 
   /** Describes what there is to wait for. */
   #unfinished(): string {
-    const sideOf = (isLz4: boolean) => (isLz4 ? "the lz4+tcp side" : "the plain side")
+    const own = `the ${this.#scheme} side`
+    const sideOf = (isOwn: boolean) => (isOwn ? own : "the plain side")
     // The side that sent less: libzmq sends the rest of its greeting after it has received some of
     // the peer's.
     if (this.#plainGreetingLeft > 0 || this.#lz4GreetingLeft > 0)

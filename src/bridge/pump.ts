@@ -1,7 +1,7 @@
 import type { Socket } from "node:net"
 import { clockMs } from "../base/runtime.js"
 import type { ProtocolError } from "../codec/errors.js"
-import { lz4 } from "../codec/lz4/format.js"
+import type { Efforts } from "../codec/format.js"
 import type { Traffic } from "../codec/traffic.js"
 import type { Transcoder, TranscoderSink } from "../codec/transcoder.js"
 import { EffortMeter } from "../transport/effort-meter.js"
@@ -57,13 +57,14 @@ export class Pump implements TranscoderSink {
   /** The number of messages at which the other side is ended at the latest. */
   #endAtMessages: number | undefined
 
+  /** @param efforts those of which one is chosen for what the pump encodes; undefined if it is fixed. */
   constructor(
     from: PumpEnd,
     to: PumpEnd,
     transcoder: Transcoder,
     limits: MessageLimits,
     handlers: PumpHandlers,
-    adaptive = false,
+    efforts?: Efforts,
   ) {
     this.#from = from.socket
     this.#fromCurve = from.curve
@@ -75,8 +76,8 @@ export class Pump implements TranscoderSink {
     this.#input = decodes ? undefined : new LimitedStream(limits)
     this.#output = decodes ? new LimitedStream({ ...limits, maxBytes: -1 }) : undefined
     this.#handlers = handlers
-    this.#network = adaptive ? new NetworkMeter() : undefined
-    this.#meter = this.#network && new EffortMeter([this.#network], lz4.efforts)
+    this.#network = efforts && new NetworkMeter()
+    this.#meter = this.#network && new EffortMeter([this.#network], efforts as Efforts)
   }
 
   /** Whether this side has sent its last command of the handshake. */

@@ -1,3 +1,4 @@
+import { loadFormatSync } from "../codec/formats.js"
 import { NO_EFFORT } from "../codec/no-effort.js"
 import type { Settings } from "../codec/options.js"
 import type { Traffic } from "../codec/traffic.js"
@@ -6,7 +7,7 @@ import type { Traffic } from "../codec/traffic.js"
 const ENOUGH_BYTES = 1 << 20
 /** Compression that leaves this share of the plaintext is not worth its time. */
 const NOT_SMALLER = 0.95
-/** LZ4 finds little to refer back to in messages of up to this size. */
+/** Compressors find little to refer back to in messages of up to this size. */
 const SMALL_BYTES = 4096
 
 /** What could be done about traffic that does not get smaller. */
@@ -24,11 +25,13 @@ export interface Advice {
 export function adviceOn(sent: Traffic, settings: Settings, isChosen: boolean): Advice | undefined {
   const { messages, plainBytes, wireBytes } = sent
   if (plainBytes < ENOUGH_BYTES || wireBytes < NOT_SMALLER * plainBytes) return undefined
+  const { levelOf, efforts } = loadFormatSync(settings.format)
+  const usual = `--level ${levelOf(efforts.all[efforts.usual] as number)}`
   if (settings.effort === NO_EFFORT && !settings.adaptive) {
     if (isChosen) return undefined
     return advice(
-      ["--level 0"],
-      "nothing is compressed, because lengths tell observers of an encrypted connection about content: if docs/curve.md says that it is safe here, --level 0 compresses",
+      [usual],
+      `nothing is compressed, because lengths tell observers of an encrypted connection about content: if docs/curve.md says that it is safe here, ${usual} compresses`,
     )
   }
   const meanBytes = Math.round(plainBytes / Math.max(messages, 1))
@@ -36,7 +39,7 @@ export function adviceOn(sent: Traffic, settings: Settings, isChosen: boolean): 
   if (meanBytes < SMALL_BYTES && !hasDictionary)
     return advice(
       ["--dictionary", "--auto-dictionary"],
-      `messages have ${meanBytes} bytes on average, which is little for LZ4 alone: --auto-dictionary, or --dictionary with a file made by zeromq-lz4 train, may help`,
+      `messages have ${meanBytes} bytes on average, which is little to compress by itself: --auto-dictionary, or --dictionary with a file made by zeromq-lz4 train, may help`,
     )
   if (meanBytes < settings.minCompressBytes && settings.arenas !== true)
     return advice(
@@ -45,8 +48,8 @@ export function adviceOn(sent: Traffic, settings: Settings, isChosen: boolean): 
     )
   if (settings.adaptive)
     return advice(
-      ["--level 0"],
-      "--level adaptive compresses little while the network is faster: --level 0 always compresses",
+      [usual],
+      `--level adaptive compresses little while the network is faster: ${usual} always compresses`,
     )
   return advice(
     ["--level 9", "--level none"],

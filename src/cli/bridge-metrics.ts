@@ -88,11 +88,11 @@ export function metricsText(labels: Labels, state: BridgeState): string {
   const metrics: [name: string, help: string, samples: Sample[]][] = [
     ["connections", "Connections that are open.", [[{}, open]]],
     ["connections_total", "Connections that were joined.", [[{}, joined]]],
-    ["messages_total", "Messages over lz4+tcp://.", byDirection("messages")],
+    ["messages_total", "Messages over lz4+tcp:// or zstd+tcp://.", byDirection("messages")],
     ["plain_bytes_total", "Bytes of their parts, plain.", byDirection("plainBytes")],
     [
       "wire_bytes_total",
-      "Bytes of their parts as they were over lz4+tcp://.",
+      "Bytes of their parts as they were on the wire.",
       byDirection("wireBytes"),
     ],
     [

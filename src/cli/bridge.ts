@@ -1,9 +1,10 @@
 import { clearInterval } from "../base/runtime.js"
 import { Bridge, type BridgeSpec } from "../bridge/bridge.js"
+import { loadFormat } from "../codec/formats.js"
 import { PARTS_MAX } from "../codec/frames.js"
 import { checkBudget, checkLz4Options, type Lz4Options } from "../codec/options.js"
 import { underCurve } from "../curve/compression.js"
-import { isOurs } from "../transport/address.js"
+import { formatOf, isOurs } from "../transport/address.js"
 import type { ZmqError } from "../transport/zmq-error.js"
 import { bridgeLog, flag, Report } from "./bridge-report.js"
 import { type Command, command, parse, type Values, wholeNumber } from "./command.js"
@@ -16,7 +17,7 @@ const OPTIONS = {
   "--from URL": "where to listen; HOST and PORT may be *",
   "--to URL": "where to connect to",
   "--max-message-size BYTES":
-    "maximum plaintext of one message received over lz4+tcp://; default 134217728 (128 MiB); -1: no limit",
+    "maximum plaintext of one message received over lz4+tcp:// or zstd+tcp://; default 134217728 (128 MiB); -1: no limit",
   "--max-plain-message-size BYTES": "the same for messages received over tcp:// or ipc://",
   "--max-parts N": "maximum number of parts of a message, either way; default 65536",
   "--max-connections N":
@@ -24,10 +25,11 @@ const OPTIONS = {
   "--dictionary FILE": "a dictionary to compress with: zeromq-lz4 train makes one",
   "--auto-dictionary[=shared]":
     "trains a dictionary for each connection on the first messages that it is sent; shared: one for all, so each peer can read pieces of messages to the others",
-  "--min-compress-size BYTES": "shorter parts go plain; default 512, 128 with a dictionary",
-  "--acceleration N": "1 to 65537: higher is faster and compresses less; default 1",
+  "--min-compress-size BYTES":
+    "shorter parts go plain; default 512; with a dictionary 128, over zstd+tcp:// 64",
+  "--acceleration N": "over lz4+tcp:// 1 to 65537: higher is faster and compresses less; default 1",
   "--level N":
-    "0: LZ4 (default); 3 to 12: LZ4HC, slower, compresses more; adaptive: chosen for each connection; none: nothing is compressed",
+    "over lz4+tcp:// 0: LZ4 (default); 3 to 12: LZ4HC, slower, compresses more; over zstd+tcp:// -7 to 9, default 1; adaptive: chosen for each connection; none: nothing is compressed",
   "--arenas": "sends small messages together; only for peers that read revision 2",
   "--revision N": "the format revision that is accepted, 1 or 2; default 2",
   "--from-curve-server, --to-curve-server":
@@ -52,12 +54,12 @@ const isValue = (arg: string, option: string): boolean =>
 
 export const bridge: Command = command({
   synopsis: "bridge --from URL --to URL [options]",
-  summary: "let any ZeroMQ program speak lz4+tcp://",
-  about: `Lets any ZeroMQ program speak lz4+tcp://. Listens at --from, and connects to --to for each peer
-that connects. One of the two is lz4+tcp://HOST:PORT, the other tcp://HOST:PORT or
-ipc://PATH.`,
+  summary: "let any ZeroMQ program speak lz4+tcp:// or zstd+tcp://",
+  about: `Lets any ZeroMQ program speak lz4+tcp:// or zstd+tcp://. Listens at --from, and connects to --to
+for each peer that connects. One of the two is lz4+tcp://HOST:PORT or zstd+tcp://HOST:PORT, the other
+tcp://HOST:PORT or ipc://PATH.`,
   options: OPTIONS,
-  notes: `Each line begins with the time (UTC). "sent" is the traffic sent over lz4+tcp://. If its output is
+  notes: `Each line begins with the time (UTC). "sent" is what is sent compressed. If its output is
 closed, the bridge continues silently. As a service, start it with node, not with npx, which does
 not pass SIGTERM on: see docs/bridge.md.
 
@@ -65,7 +67,7 @@ While --to cannot be reached, connections are closed at once; ZeroMQ reconnects 
 or SIGTERM, the bridge stops listening and ends its connections once messages in transit are
 delivered, after at most 5 seconds; a second signal ends it at once.
 
-With CURVE over lz4+tcp://, nothing is compressed unless --level, --acceleration, --dictionary or
+With CURVE, nothing is compressed unless --level, --acceleration, --dictionary or
 --auto-dictionary is given, because lengths tell observers about content: see docs/curve.md.
 
 A side that exceeds a limit loses its connection, and a line says which limit. A message may be held
@@ -191,8 +193,9 @@ async function argumentsOf(
   const isSealed = (isOurs(from) ? fromCurve : toCurve) !== undefined
   const asked = isSealed ? underCurve(options) : options
   const maxMessageSize = number("max-message-size") ?? MESSAGE_MAX_BYTES
+  const format = await loadFormat(formatOf(from) ?? formatOf(to))
   const settings = orInputError(
-    () => checkLz4Options(asked, checkBudget(maxMessageSize)),
+    () => checkLz4Options(asked, checkBudget(maxMessageSize), [], format),
     (error) => withFlags(error as Error, [...Object.keys(options), "maxMessageSize"]),
   )
   const limits = {

@@ -93,7 +93,12 @@ function* rowsOf(bytes: Uint8Array, dictionary: Uint8Array | undefined): Generat
     words: [`${counted(bytes.length, "byte")}, taken for ${KINDS[as]}`],
     fields: { type: "input", bytes: bytes.length, as },
   }
-  for (const piece of decodeBytes(bytes, dictionary)) yield rowOf(piece)
+  try {
+    for (const piece of decodeBytes(bytes, dictionary)) yield rowOf(piece)
+  } catch (error) {
+    // The dictionary is not of the format that the bytes are of.
+    throw error instanceof TypeError ? new InputError(`--dictionary: ${error.message}`) : error
+  }
 }
 
 function rowOf(piece: DecodedPiece): Row {

@@ -1,12 +1,15 @@
 import type { CaptureFilter } from "../capture/filter/capture-filter.js"
 import { counted } from "../capture/reports/report.js"
 import { Codec } from "../codec/codec.js"
+import type { FormatName } from "../codec/format.js"
+import { loadFormat } from "../codec/formats.js"
+import { frameHeadLength } from "../codec/frames.js"
 import type { Traffic } from "../codec/traffic.js"
 import { trainDictionary } from "../codec/trainer.js"
 import { DICTIONARY_MAX_BYTES } from "../codec/wire.js"
 import { FILTER, filterOf } from "./capture-options.js"
 import { type Command, command } from "./command.js"
-import { MIN_COMPRESS_BYTES_WITH_DICTIONARY, shippedBytes, thinOut } from "./dictionary.js"
+import { thinOut } from "./dictionary.js"
 import { InputError, UsageError } from "./errors.js"
 import { printBytes, printErrorLine, printResult } from "./output.js"
 import { OutputFile } from "./output-file.js"
@@ -24,9 +27,10 @@ measure what the dictionary saves.`,
       'where to write the dictionary; "-" is standard output, and the report then goes to standard error',
     "--lines": "each line is a sample",
     ...FILTER,
+    "--format NAME": "lz4 (default), or zstd for endpoints of zstd+tcp://",
     "--capacity BYTES": "the maximum size of the dictionary, 1 to 8192; default 2048",
   },
-  async run({ output, capacity: size = "2048", lines = false, filter }, files) {
+  async run({ output, capacity: size = "2048", format = "lz4", lines = false, filter }, files) {
     if (output === undefined) throw new UsageError("no -o FILE given, to write the dictionary to")
     if (files.length === 0) throw new UsageError("no SAMPLES given")
     if (files.filter((file) => file === "-").length > 1)
@@ -36,10 +40,13 @@ measure what the dictionary saves.`,
       throw new UsageError(
         `--capacity must be 1 to ${DICTIONARY_MAX_BYTES} bytes; got ${JSON.stringify(size)}`,
       )
+    if (format !== "lz4" && format !== "zstd")
+      throw new UsageError(`--format must be lz4 or zstd; got ${JSON.stringify(format)}`)
     const newFilter = () => filterOf(filter) as CaptureFilter
     // Mistakes are reported before anything is read.
     if (filter) newFilter()
-    await makeDictionary(output, capacity, files, { lines, filter: filter && newFilter })
+    const options = { lines, filter: filter && newFilter }
+    await makeDictionary(output, { capacity, format }, files, options)
   },
 })
 
@@ -48,7 +55,7 @@ const HELD_OUT = 5
 
 async function makeDictionary(
   output: string,
-  capacity: number,
+  { capacity, format }: { capacity: number; format: FormatName },
   files: readonly string[],
   options: SampleOptions,
 ): Promise<void> {
@@ -65,7 +72,7 @@ async function makeDictionary(
   const used = few ? messages : messages.filter((_, i) => i % HELD_OUT !== 0)
   const usedSamples = counted(used.flat().length, "sample")
 
-  const dictionary = await trainDictionary(thinOut(used), { capacity })
+  const dictionary = await trainDictionary(thinOut(used), { capacity, format })
   if (dictionary.length === 0)
     throw new InputError(
       `nothing to gain: the samples (${messages.flat().length}) have too little in common`,
@@ -73,20 +80,22 @@ async function makeDictionary(
   if (file) file.write(dictionary)
   else await printBytes(dictionary)
 
-  const before = encode(heldOut)
-  const after = encode(heldOut, dictionary)
-  const short = heldOut.filter(({ length }) => length < MIN_COMPRESS_BYTES_WITH_DICTIONARY).length
+  const { dictionaryPart, minCompressBytes } = await loadFormat(format)
+  const [, minBytes] = minCompressBytes
+  const before = encode(heldOut, format)
+  const after = encode(heldOut, format, dictionary)
+  const short = heldOut.filter(({ length }) => length < minBytes).length
   const what = few ? ", which it was made of" : " held out"
   const lines = [
     `${nameOfOutput(output)}: a dictionary of ${dictionary.length} bytes, made of ${usedSamples}`,
     `on ${counted(heldOut.length, "sample")}${what}, ${before.plainBytes} bytes:`,
     `  without it  ${before.wireBytes} bytes on the wire, ${percent(before)}`,
     `  with it     ${after.wireBytes} bytes on the wire, ${percent(after)}`,
-    breakEven(dictionary, (before.wireBytes - after.wireBytes) / tested.length),
+    breakEven(dictionaryPart(dictionary), (before.wireBytes - after.wireBytes) / tested.length),
   ]
   if (short > 0)
     lines.push(
-      `${short} of them have less than ${MIN_COMPRESS_BYTES_WITH_DICTIONARY} bytes: to compress those, send with minCompressSize 0`,
+      `${short} of them have less than ${minBytes} bytes: to compress those, send with minCompressSize 0`,
     )
   if (toOutput) for (const line of lines) printErrorLine(line)
   else await printResult(...lines)
@@ -94,9 +103,9 @@ async function makeDictionary(
 
 const nameOfOutput = (output: string): string => (output === "-" ? "standard output" : output)
 
-/** Says after how many messages of a connection the dictionary has saved its own bytes. */
-function breakEven(dictionary: Uint8Array, savedPerMessage: number): string {
-  const bytes = shippedBytes(dictionary)
+/** Says after how many messages of a connection the part with the dictionary has saved its own bytes. */
+function breakEven({ length }: Uint8Array, savedPerMessage: number): string {
+  const bytes = frameHeadLength(length) + length
   const sent = `each connection first sends the dictionary, ${bytes} bytes`
   if (savedPerMessage <= 0) return `${sent}, and these messages do not make up for it`
   return `${sent}: it pays after ${counted(Math.ceil(bytes / savedPerMessage), "message")} like these`
@@ -113,8 +122,12 @@ const percent = ({ plainBytes, wireBytes }: Sizes) =>
   `${((100 * wireBytes) / plainBytes).toFixed(1)} %`
 
 /** Returns the wire bytes of samples, all of which are tried. The dictionary itself does not count. */
-function encode(samples: readonly Uint8Array[], dictionary?: Uint8Array): Sizes {
-  using codec = Codec.createSync({ minCompressSize: 0, ...(dictionary && { dictionary }) })
+function encode(
+  samples: readonly Uint8Array[],
+  format: FormatName,
+  dictionary?: Uint8Array,
+): Sizes {
+  using codec = Codec.createSync({ format, minCompressSize: 0, ...(dictionary && { dictionary }) })
   for (const sample of samples) codec.encodePart(sample)
   return codec.stats.sent
 }

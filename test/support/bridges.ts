@@ -7,9 +7,9 @@ import { onTestFinished } from "vitest"
 import { RunningBridge } from "./running-bridge.js"
 
 /** The scheme of one leg of a chain. */
-export type Leg = "lz4+tcp" | "tcp" | "ipc"
+export type Leg = "lz4+tcp" | "zstd+tcp" | "tcp" | "ipc"
 
-/** Chains from the connecting to the bound end, in which plain legs and lz4+tcp alternate. */
+/** Chains from the connecting to the bound end, in which plain legs and compressed ones alternate. */
 export const ways: readonly (readonly Leg[])[] = [
   ["tcp", "lz4+tcp"],
   ["ipc", "lz4+tcp"],
@@ -17,6 +17,9 @@ export const ways: readonly (readonly Leg[])[] = [
   ["lz4+tcp", "ipc"],
   ["tcp", "lz4+tcp", "ipc"],
   ["ipc", "lz4+tcp", "tcp"],
+  ["tcp", "zstd+tcp"],
+  ["zstd+tcp", "tcp"],
+  ["zstd+tcp", "tcp", "zstd+tcp"],
 ]
 
 /** Returns an endpoint to listen at: any port, or a path that is deleted after the test. */

@@ -97,10 +97,13 @@ describe("wrong usage exits with 2 and explains the right one", () => {
   test.each<[says: string, args: string[]]>([
     ["--from URL", ["--to", LZ4]],
     ["--to URL", ["--from", LZ4]],
-    ["one of the two ends must be lz4+tcp://", ["--from", PLAIN, "--to", "ipc:///tmp/x"]],
-    ["one of the two ends must be lz4+tcp://", ["--from", LZ4, "--to", LZ4]],
+    [
+      "one of the two ends must be lz4+tcp:// or zstd+tcp://",
+      ["--from", PLAIN, "--to", "ipc:///tmp/x"],
+    ],
+    ["one of the two ends must be lz4+tcp:// or zstd+tcp://", ["--from", LZ4, "--to", LZ4]],
     ["different addresses", ["--from", "tcp://127.0.0.1:5", "--to", "lz4+tcp://127.0.0.1:5"]],
-    ["expected lz4+tcp://, tcp:// or ipc://", ["--from", "udp://x:1", "--to", LZ4]],
+    ["expected lz4+tcp://, zstd+tcp://, tcp:// or ipc://", ["--from", "udp://x:1", "--to", LZ4]],
     ['"tcp://x" has no port', ["--from", "tcp://x", "--to", "lz4+tcp://x:1"]],
     ["which is only for binding", ["--from", PLAIN, "--to", "lz4+tcp://*:1"]],
     ["expected HOST:PORT", ["--from", "tcp://x", "--to", "lz4+tcp://x:1"]],

@@ -189,6 +189,7 @@ describe("wrong usage exits with 2 and explains the right one", () => {
     ["-o FILE", ["train", samples]],
     ["no SAMPLES", ["train", "-o", "out"]],
     ["no option -x; there are --output, ", ["train", "-o", "out", "-x", samples]],
+    ['lz4 or zstd; got "gzip"', ["train", "-o", "out", "--format", "gzip", samples]],
     ['1 to 8192 bytes; got "0"', ["train", "-o", "out", "--capacity", "0", samples]],
     ['1 to 8192 bytes; got "8193"', ["train", "-o", "out", "--capacity", "8193", samples]],
     ['1 to 8192 bytes; got "2k"', ["train", "-o", "out", "--capacity", "2k", samples]],
@@ -475,4 +476,22 @@ describe("train suggests --lines", () => {
   ])("train does not suggest --lines for %s", async (_, args) => {
     expect(await train(...args)).not.toContain("--lines")
   })
+})
+
+test("a dictionary of zstd+tcp is made, and used to decode a part", async () => {
+  const samples = file("events.txt", events(200))
+  const made = await run(["train", "-o", at("zstd.dict"), "--format", "zstd", "--lines", samples])
+  expect(made.stdout).toMatch(/zstd\.dict: a dictionary of \d+ bytes/)
+  const dictionary = readFileSync(at("zstd.dict"))
+  expect(dictionary.subarray(0, 4).toString("hex")).toBe("37a430ec")
+  using codec = Codec.createSync({ format: "zstd", dictionary, minCompressSize: 0 })
+  const [event = ""] = events(1).split("\n")
+  codec.encode([Buffer.from("first")])
+  const part = Buffer.from(codec.encodePart(Buffer.from(event)))
+  const decoded = await run(["decode", "--dictionary", at("zstd.dict"), part.toString("hex")])
+  expect(decoded.stdout).toContain(event.slice(0, 40))
+  const other = file("raw.dict", "raw bytes")
+  const refused = await run(["decode", "--dictionary", other, part.toString("hex")])
+  expect(refused.status).toBe(1)
+  expect(refused.stderr).toContain("--dictionary: dictionary must be in the format of Zstandard")
 })
