@@ -4,6 +4,7 @@ import { ARENAS, AUTO_DICTIONARY, DICTIONARY, NO_DICTIONARY } from "./corpora/mo
 import { digits, sizeName } from "./lib/format.mjs"
 import { Run } from "./lib/run.mjs"
 import {
+  FIXED_ZSTD,
   NOT_ENCRYPTED,
   OMQ_TOKIO,
   ON_THREADS,
@@ -12,6 +13,8 @@ import {
   PYOMQ,
   TCP,
   TWO_THREADS,
+  ZSTD,
+  ZSTD_ON_THREADS,
 } from "./peers/ends.mjs"
 import { secondsLost, shareOfBest } from "./reports/changes.mjs"
 import { RAW_TCP } from "./reports/latency.mjs"
@@ -31,6 +34,8 @@ import {
   SENDER_CPU,
   SERVICE_CPU,
 } from "./reports/quantities.mjs"
+
+import { overFastest, PYOMQS } from "./reports/schemes.mjs"
 
 /** @typedef {import("./lib/results.mjs").Bench} Bench */
 /** @typedef {import("./lib/results.mjs").Measurement} Measurement */
@@ -198,6 +203,69 @@ const LINKS = [
     goal: { atLeast: 1 },
     value: rateOver(other, isShaped),
   })),
+]
+
+/** @typedef {{ payload: string, size: number, link: string }} Cell */
+const json = (/** @type {Cell} */ { payload, size }, /** @type {number} */ bytes) =>
+  payload === "json" && size === bytes
+const isFast = (/** @type {Cell} */ { link }) => FAST.includes(link)
+const on =
+  (/** @type {string} */ name) =>
+  (/** @type {Cell} */ { link }) =>
+    link === name
+
+/** Returns a target for zstd+tcp://, relative to the fastest of some contestants. @param {string} what @param {number} atLeast @param {readonly string[]} others @param {(cell: Cell) => boolean} applies @param {string} [who] @returns {Target} */
+const inZstd = (what, atLeast, others, applies, who = ZSTD) => ({
+  bench: "schemes",
+  what,
+  goal: { atLeast },
+  value: (run, name) => {
+    const { payload, size, link } = run.parameters(`${name}: messages`)
+    const cell = { payload: String(payload), size: Number(size), link: String(link) }
+    return applies(cell) ? overFastest(run, name, others, who) : undefined
+  },
+})
+
+/** @type {readonly Target[]} */
+const SCHEMES = [
+  ...[KIB, 128 * KIB].flatMap((size) =>
+    SHAPED.map((link) =>
+      inZstd(
+        `${link}, json ${sizeName(size)}, × lz4+tcp://`,
+        size === KIB ? 1.35 : link === "1 Gbit/s" ? 1.5 : 1.4,
+        [OURS],
+        (cell) => on(link)(cell) && json(cell, size),
+      ),
+    ),
+  ),
+  {
+    bench: "schemes",
+    what: "100 Mbit/s, json 128 KiB, the sender's CPU × lz4+tcp://",
+    goal: { atMost: 0.3 },
+    value: (run, name) => {
+      const { payload, size, link } = run.parameters(`${name}: messages`)
+      const applies = link === "100 Mbit/s" && payload === "json" && size === 128 * KIB
+      return applies ? run.ratio(`${name}: CPU of the sender`, ZSTD, OURS) : undefined
+    },
+  },
+  inZstd("100 Mbit/s, × pyomq's", 1, PYOMQS, on("100 Mbit/s")),
+  inZstd("1 Gbit/s, json 1 KiB, × pyomq's", 0.95, PYOMQS, (cell) => {
+    return on("1 Gbit/s")(cell) && json(cell, KIB)
+  }),
+  ...[ZSTD, ZSTD_ON_THREADS].map((who) =>
+    inZstd(
+      `1 Gbit/s, json 128 KiB, ${who}, × pyomq's`,
+      who === ZSTD ? 0.85 : 1,
+      PYOMQS,
+      (cell) => on("1 Gbit/s")(cell) && json(cell, 128 * KIB),
+      who,
+    ),
+  ),
+  inZstd("1 Gbit/s, lorem 128 KiB, × pyomq's", 0.9, PYOMQS, (cell) => {
+    return on("1 Gbit/s")(cell) && isLargeLorem(cell)
+  }),
+  inZstd("10 Gbit/s and unshaped, × lz4+tcp://", 0.97, [OURS], isFast),
+  inZstd("the default, × the best fixed level", 0.97, Object.keys(FIXED_ZSTD), () => true),
 ]
 
 /** @type {readonly Target[]} */
@@ -541,6 +609,7 @@ const CORPORA = [
 /** @type {readonly Target[]} */
 export const TARGETS = [
   ...LINKS,
+  ...SCHEMES,
   ...CHANGES,
   ...THROUGHPUT,
   ...CORPORA,

@@ -16,9 +16,16 @@ export const LEAST_COMPRESSED = 512
 export const PYOMQ_TCP = "pyomq tcp://"
 export const PYOMQ = "pyomq lz4+tcp://"
 export const OMQ_TOKIO = "omq-tokio lz4+tcp://"
+export const ZSTD = "zeromq-lz4 zstd+tcp://"
+export const ZSTD_ON_THREADS = "zeromq-lz4 zstd+tcp://, thread: true"
+export const PYOMQ_ZSTD = "pyomq zstd+tcp://"
+export const PYOMQ_ZSTD_1 = "pyomq zstd+tcp://, level 1"
 
 /** @param {object} [lz4] @returns {End} */
 export const ours = (lz4) => ({ module: "zeromq-lz4", scheme: "lz4+tcp://", lz4 })
+
+/** @param {object} [lz4] @returns {End} */
+export const oursInZstd = (lz4) => ({ module: "zeromq-lz4", scheme: "zstd+tcp://", lz4 })
 
 /** @type {Record<string, End>} */
 export const ends = {
@@ -30,6 +37,14 @@ export const ends = {
   [PYOMQ_TCP]: { module: "pyomq", scheme: "tcp://" },
   [PYOMQ]: { module: "pyomq", scheme: "lz4+tcp://" },
   [OMQ_TOKIO]: { module: "omq-tokio", scheme: "lz4+tcp://" },
+  [ZSTD]: oursInZstd(),
+  [ZSTD_ON_THREADS]: oursInZstd({ thread: true }),
+  [PYOMQ_ZSTD]: { module: "pyomq", scheme: "zstd+tcp://" },
+  [PYOMQ_ZSTD_1]: {
+    module: "pyomq",
+    scheme: "zstd+tcp://",
+    options: { compression_level: 1 },
+  },
 }
 
 /**
@@ -40,6 +55,16 @@ export const FIXED = Object.fromEntries(
   /** @type {const} */ (["none", 0, 3, 9]).flatMap((level) => [
     [`${OURS}, level ${level}`, { level }],
     [`${OURS}, level ${level}, no arenas`, { level, arenas: false }],
+  ]),
+)
+/**
+ * Fixed levels of zstd+tcp:// in place of the default.
+ * @type {Record<string, import("zeromq-lz4").EndpointOptions>}
+ */
+export const FIXED_ZSTD = Object.fromEntries(
+  /** @type {const} */ (["none", -5, -1, 1, 3]).map((level) => [
+    `${ZSTD}, level ${level}`,
+    { level },
   ]),
 )
 /** Maximum size in bytes of a message in an arena. */

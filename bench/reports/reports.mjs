@@ -12,6 +12,7 @@ import { latency } from "./latency.mjs"
 import { links } from "./links.mjs"
 import { memory } from "./memory.mjs"
 import * as quantities from "./quantities.mjs"
+import { schemes } from "./schemes.mjs"
 import { byName, quantityTables, runsOfEach } from "./tables.mjs"
 import { throughput } from "./throughput.mjs"
 
@@ -139,6 +140,7 @@ const start = {
 
 export const reports = {
   links,
+  schemes,
   changes,
   throughput,
   corpora,

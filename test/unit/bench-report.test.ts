@@ -42,6 +42,12 @@ const MEASURED: Record<Bench, Line[]> = {
     { link: "100 Mbit/s", payload: "lorem", size: 131_072 },
     PUSH_PULL,
   ),
+  schemes: quantities(
+    "schemes",
+    "100 Mbit/s, json 128 KiB",
+    { link: "100 Mbit/s", payload: "json", size: 131_072 },
+    PUSH_PULL,
+  ),
   changes: [
     ...quantities("changes", "payloads in turn, 1 Gbit/s", { phaseSeconds: 3 }, ["lorem", "json"]),
     ...quantities("changes", "links in turn, json", { phaseSeconds: 6 }, ["to 100 Mbit/s"]),

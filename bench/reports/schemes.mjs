@@ -1,0 +1,86 @@
+/** The report of the schemes benchmark. */
+import { digits, withSpread } from "../lib/format.mjs"
+import { Run } from "../lib/run.mjs"
+import { shortNumber } from "../lib/svg.mjs"
+import { FIXED_ZSTD, OURS, PYOMQ_ZSTD, PYOMQ_ZSTD_1, TCP, ZSTD } from "../peers/ends.mjs"
+import { runsOfEach } from "./tables.mjs"
+
+/** Returns the contestant with the highest rate. @param {Run} run @param {string} cell @param {readonly string[]} names */
+export function fastest(run, cell, names) {
+  const rate = (/** @type {string} */ name) => run.get(`${cell}: messages`, name)?.median ?? 0
+  const best = names.reduce((a, b) => (rate(b) > rate(a) ? b : a))
+  return rate(best) > 0 ? best : undefined
+}
+
+/** Divides our rate over zstd+tcp:// by that of the fastest of some contestants. @param {Run} run @param {string} cell @param {readonly string[]} names @param {string} [who] */
+export function overFastest(run, cell, names, who = ZSTD) {
+  const best = fastest(run, cell, names)
+  return best === undefined ? undefined : run.ratio(`${cell}: messages`, who, best)
+}
+
+export const PYOMQS = [PYOMQ_ZSTD, PYOMQ_ZSTD_1]
+
+const shown = (/** @type {number | undefined} */ ratio) =>
+  ratio === undefined ? "—" : digits(ratio)
+
+/** @type {import("./tables.mjs").Report} */
+export const schemes = {
+  introduction: (measurements) =>
+    "PUSH to PULL between two network namespaces, the link between them shaped by `tc`; medians of " +
+    `${runsOfEach(measurements)} runs. Both ends have the same options.`,
+
+  tables(measurements) {
+    const run = new Run(measurements)
+    const rate = (
+      /** @type {string} */ cell,
+      /** @type {string} */ who,
+      /** @type {string} */ other,
+    ) => shown(run.ratio(`${cell}: messages`, who, other))
+    return [
+      {
+        title: "Messages per second over zstd+tcp://, by default",
+        names: 2,
+        rows: [
+          [
+            "",
+            "best fixed level",
+            "default ÷ best fixed level",
+            `÷ ${TCP}`,
+            `÷ ${OURS}`,
+            "÷ pyomq's",
+          ],
+          ...run.cells.map((cell) => [
+            cell,
+            fastest(run, cell, Object.keys(FIXED_ZSTD))?.slice(`${ZSTD}, `.length) ?? "—",
+            shown(overFastest(run, cell, Object.keys(FIXED_ZSTD))),
+            rate(cell, ZSTD, TCP),
+            rate(cell, ZSTD, OURS),
+            shown(overFastest(run, cell, PYOMQS)),
+          ]),
+        ],
+      },
+      ...run.cells.map((cell) => ({
+        title: cell,
+        names: 1,
+        rows: [
+          ["", "msg/s", `× ${OURS}`, "% on the wire", "CPU s/GB, sender / receiver"],
+          ...run.implementations.flatMap((name) => {
+            const get = (/** @type {string} */ what) => run.get(`${cell}: ${what}`, name)
+            const [messages, wire] = [get("messages"), get("wire")]
+            const [sender, receiver] = [get("CPU of the sender"), get("CPU of the receiver")]
+            if (!messages || !sender || !receiver) return []
+            return [
+              [
+                name,
+                withSpread(messages, shortNumber),
+                rate(cell, name, OURS),
+                wire ? digits(wire.median) : "—",
+                `${digits(sender.median)} / ${digits(receiver.median)}`,
+              ],
+            ]
+          }),
+        ],
+      })),
+    ]
+  },
+}
