@@ -1,112 +1,140 @@
-/**
- * Shows the savings of compression: this process receives a stream of JSON events from another one,
- * at a steady rate and as fast as possible. See `--help`.
- */
+/** Shows the savings of compression on a slow network. See `--help`. */
 import { fork } from "node:child_process"
 import { once } from "node:events"
+import { setTimeout } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
 
 import { Pull } from "zeromq-lz4"
 import { aligned } from "../bench/lib/format.mjs"
-import { dictionary, EVENTS } from "./events.mjs"
 
-/** Events per second that leave network and processor time to spare. */
-const STEADY = 50_000
+const MBIT_PER_SECOND = 100
+const SCHEMES = /** @type {const} */ (["tcp://", "lz4+tcp://", "zstd+tcp://"])
+/** Seconds of each run, of which the first ones are for the level to settle, and are not counted. */
+const SECONDS = 6
+const SETTLING = 2
 
 const HELP = `npm run demo
 
-Runs two processes on this machine: one sends ${EVENTS} JSON events of a fictitious web
-shop through a PUSH socket, the other receives them with a PULL socket: over lz4+tcp:// at
-${STEADY} events per second, without and with a dictionary of a few such events, and as
-fast as possible, over lz4+tcp:// and over tcp://. The table shows the bytes of messages
-sent over TCP each time, and the final level of the connection: 0 is LZ4; "none" is no
-compression, which is best between two processes on the same machine that do nothing
-else. Takes a few seconds.
+Runs two processes on this machine, and between them a third one, which passes on ${MBIT_PER_SECOND} Mbit/s and no
+more: a slow network. One sends JSON events of a fictitious web shop through a PUSH socket, as fast as
+the network takes them, and the other receives them with a PULL socket: over tcp://, lz4+tcp:// and
+zstd+tcp://, for ${SECONDS} seconds each. The table shows the messages that arrive, the bytes that they take, the
+sender's processor time for each message, and the compression level that was chosen.
 `
-
-/** @type {{ name: string, scheme: string, options: [object?], perSecond: number }[]} */
-const runs = [
-  { name: "lz4+tcp://, steady", scheme: "lz4+tcp://", options: [], perSecond: STEADY },
-  {
-    name: "the same with a dictionary",
-    scheme: "lz4+tcp://",
-    options: [{ dictionary: dictionary() }],
-    perSecond: STEADY,
-  },
-  { name: "lz4+tcp://, full speed", scheme: "lz4+tcp://", options: [], perSecond: Infinity },
-  { name: "tcp://, full speed", scheme: "tcp://", options: [], perSecond: Infinity },
-]
-
-/** Time of the last progress report. */
-let shown = 0
 
 const { values: args } = parseArgs({ options: { help: { type: "boolean", default: false } } })
 if (args.help) process.stdout.write(HELP)
 else await main()
 
-async function main() {
-  const sender = fork(fileURLToPath(new URL("sender.mjs", import.meta.url)), {
-    serialization: "advanced", // of the dictionary
-  })
-  sender.on("exit", (code, signal) => {
+/** @param {string} file @param {string[]} given */
+function start(file, ...given) {
+  const child = fork(fileURLToPath(new URL(file, import.meta.url)), given)
+  child.on("exit", (code, signal) => {
     if (code === 0) return
-    console.error(`the sending process ended with ${signal ?? code}`)
+    console.error(`${file} ended with ${signal ?? code}`)
     process.exit(1)
   })
-  progress("making events …", true)
-  await once(sender, "message")
-
-  const rows = [["", "messages", "plain MB", "wire MB", "ratio", "msg/s", "level"]]
-  for (const run of runs) rows.push(row(run.name, await receiveFrom(sender, run)))
-  progress("", true)
-  sender.disconnect()
-  console.log(aligned(rows, 1))
+  return child
 }
 
-/** @param {import("node:child_process").ChildProcess} sender @param {typeof runs[number]} run */
-async function receiveFrom(sender, { name, scheme, options, perSecond }) {
-  const pull = new Pull()
-  await pull.bind(`${scheme}127.0.0.1:*`)
-  const sent = once(sender, "message")
-  sender.send({ endpoint: pull.lastEndpoint, options, perSecond })
+/** @param {import("node:child_process").ChildProcess} child @param {object | number} order */
+async function ask(child, order) {
+  const answer = once(child, "message")
+  child.send(order)
+  return (await answer)[0]
+}
 
-  let plainBytes = (await pull.receive())[0].length
-  const start = performance.now()
-  for (let count = 1; count < EVENTS; count++) {
-    plainBytes += (await pull.receive())[0].length
-    if (count % 1000 === 0) progress(`${name}: ${count} of ${EVENTS} events`)
+async function main() {
+  console.log(
+    `a network of ${MBIT_PER_SECOND} Mbit/s, as a process between the sender and the receiver`,
+  )
+  const link = start("link.mjs", String((MBIT_PER_SECOND * 1e6) / 8 / 1000))
+  const [port] = await once(link, "message")
+  const sender = start("sender.mjs")
+  await once(sender, "message")
+
+  const rows = [["", "messages/s", "× tcp://", "bytes", "sender's CPU", "level"]]
+  /** @type {Awaited<ReturnType<typeof run>>[]} */
+  const results = []
+  for (const scheme of SCHEMES) {
+    const result = await run(scheme, sender, link, port)
+    results.push(result)
+    const [tcp] = results
+    rows.push([
+      scheme,
+      Math.round(result.rate).toLocaleString("en"),
+      (result.rate / tcp.rate).toFixed(2),
+      `${result.percent.toFixed(0)} %`,
+      `${result.cpuUs.toFixed(1)} µs`,
+      String(result.level ?? ""),
+    ])
   }
-  const seconds = (performance.now() - start) / 1000
-  // Over tcp:// parts are not encoded.
-  const wireBytes = scheme === "tcp://" ? plainBytes : pull.lz4.stats.received.wireBytes
-  const [{ level = "" }] = await sent
-  pull.close()
-  return { plainBytes, wireBytes, perSecond: (EVENTS - 1) / seconds, level }
+  console.log(`\n${aligned(rows, 1)}\n`)
+  const [tcp, , zstd] = results
+  console.log(
+    `zstd+tcp:// carried ${(zstd.rate / tcp.rate).toFixed(1)} times as many messages as tcp://, in ${zstd.percent.toFixed(0)} % of the bytes each,`,
+  )
+  console.log(
+    `for ${zstd.cpuUs.toFixed(0)} µs of the sender's processor time each, in place of ${tcp.cpuUs.toFixed(0)}.`,
+  )
+  sender.kill()
+  link.kill()
+  process.exit()
 }
 
 /**
- * @param {string} name
- * @param {{ plainBytes: number, wireBytes: number, perSecond: number, level: string | number }} result
+ * @param {typeof SCHEMES[number]} scheme
+ * @param {import("node:child_process").ChildProcess} sender
+ * @param {import("node:child_process").ChildProcess} link
+ * @param {number} port  of the link
  */
-function row(name, { plainBytes, wireBytes, perSecond, level }) {
-  return [
-    name,
-    String(EVENTS),
-    (plainBytes / 1e6).toFixed(1),
-    (wireBytes / 1e6).toFixed(1),
-    `${(plainBytes / wireBytes).toFixed(2)} ×`,
-    String(Math.round(perSecond)),
-    String(level),
-  ]
+async function run(scheme, sender, link, port) {
+  const pull = new Pull()
+  await pull.bind(`${scheme}127.0.0.1:*`)
+  await ask(link, Number(pull.lastEndpoint?.split(":").pop()))
+  sender.send({ do: "send", endpoint: `${scheme}127.0.0.1:${port}` })
+  const received = { messages: 0, bytes: 0 }
+  const receiving = (async () => {
+    for await (const [message] of pull) {
+      received.messages++
+      received.bytes += message.length
+    }
+  })()
+  const counts = async () => ({
+    ...received,
+    ms: performance.now(),
+    // Over tcp:// parts are not encoded.
+    wireBytes: scheme === "tcp://" ? received.bytes : pull.lz4.stats.received.wireBytes,
+    ...(await ask(sender, { do: "look" })),
+  })
+  let before = await counts()
+  let first = before
+  for (let second = 1; second <= SECONDS; second++) {
+    await setTimeout(1000)
+    const now = await counts()
+    const messages = now.messages - before.messages
+    const size = ((now.wireBytes - before.wireBytes) / (now.bytes - before.bytes)) * 100
+    progress(
+      `${scheme} ${messages.toLocaleString("en")} messages in a second, in ${size.toFixed(0)} % of their bytes`,
+    )
+    before = now
+    if (second === SETTLING) first = now
+  }
+  sender.send({ do: "stop" })
+  pull.close()
+  await receiving
+  const messages = before.messages - first.messages
+  return {
+    rate: (messages / (before.ms - first.ms)) * 1000,
+    percent: ((before.wireBytes - first.wireBytes) / (before.bytes - first.bytes)) * 100,
+    cpuUs: ((before.cpuMs - first.cpuMs) / messages) * 1000,
+    level: before.level,
+  }
 }
 
-/** Shows a line that is overwritten on a terminal; elsewhere it is printed now and then. @param {string} text @param {boolean} [now] */
-function progress(text, now = false) {
-  const { isTTY } = process.stdout
-  const time = performance.now()
-  if (!now && time - shown < (isTTY ? 100 : 1000)) return
-  shown = time
-  if (isTTY) process.stdout.write(`\r\x1b[K${text}`)
-  else if (text) console.log(text)
+/** Shows a line, which the next one overwrites on a terminal. @param {string} text */
+function progress(text) {
+  if (process.stdout.isTTY) process.stdout.write(`\r\x1b[K${text}`)
+  else console.log(text)
 }

@@ -1,18 +1,16 @@
 /** The log of a small web shop, the same in every run. */
 import { logEvents } from "../bench/payloads.mjs"
 
-export const EVENTS = 100_000
+const MESSAGES = 4000
+/** Size of a message in bytes, about. */
+const MESSAGE_BYTES = 1024
 
-export function* events() {
+/** Returns messages of several events each. */
+export function messages() {
   const source = logEvents(1)
-  for (let i = 0; i < EVENTS; i++) yield source.next().value
-}
-
-/** Returns a dictionary: consecutive events of another day. */
-export function dictionary() {
-  let text = ""
-  for (const event of logEvents(2)) {
-    if (text.length + event.length > 8192) return Buffer.from(text)
-    text += event
-  }
+  return Array.from({ length: MESSAGES }, () => {
+    let text = ""
+    while (text.length < MESSAGE_BYTES) text += `${source.next().value}\n`
+    return Buffer.from(text)
+  })
 }

@@ -1,32 +1,43 @@
 /** The sending process of the demo, controlled by demo.mjs. */
-import { setTimeout } from "node:timers/promises"
+import { setImmediate } from "node:timers/promises"
 import { Push } from "zeromq-lz4"
-import { events } from "./events.mjs"
+import { messages } from "./events.mjs"
 
-/** Events that are sent before the clock is read again. */
-const BURST = 100
+const all = messages()
+/** The socket of the current run; undefined between runs. @type {Push | undefined} */
+let current
 
-const all = [...events()]
-
-/**
- * @typedef {object} Order
- * @property {string} endpoint
- * @property {[object?]} options
- * @property {number} perSecond  the maximum rate
- */
-
-process.on("message", async (/** @type {Order} */ { endpoint, options, perSecond }) => {
-  const push = new Push()
-  push.connect(endpoint, ...options)
-  const start = performance.now()
-  for (let i = 0; i < all.length; i++) {
-    if (i % BURST === 0) {
-      const earlyMs = start + (i * 1000) / perSecond - performance.now()
-      if (earlyMs > 1) await setTimeout(earlyMs)
-    }
-    await push.send(all[i])
+/** Sends as fast as the network takes it, until the run is over. @param {string} endpoint */
+async function send(endpoint) {
+  const push = new Push({ linger: 0 })
+  current = push
+  push.connect(endpoint)
+  for (let i = 0; current === push; i = (i + 1) % all.length) {
+    // The socket may have been closed while it waited for room.
+    if (
+      !(await push.send(all[i]).then(
+        () => true,
+        () => false,
+      ))
+    )
+      return
+    // Only waiting for the network lets the order to stop come in.
+    if (i === 0) await setImmediate()
   }
-  process.send?.({ level: push.lz4.connections[0]?.sent.level })
-  push.close()
+}
+
+/** @typedef {{ do: "send", endpoint: string } | { do: "look" | "stop" }} Order */
+
+process.on("message", (/** @type {Order} */ order) => {
+  if (order.do === "send") void send(order.endpoint)
+  else if (order.do === "look") {
+    const { user, system } = process.cpuUsage()
+    const level = current?.lz4.connections[0]?.sent.level
+    process.send?.({ cpuMs: (user + system) / 1000, level })
+  } else {
+    const socket = current
+    current = undefined
+    socket?.close()
+  }
 })
 process.send?.("ready")

@@ -44,7 +44,7 @@ export class Normaliser {
 
   #text(text: string): string {
     const named = withoutOwnHost(text)
-      .replaceAll("lz4+tcp://", "tcp://")
+      .replaceAll(/(lz4|zstd)\+tcp:\/\//g, "tcp://")
       .replace(/inproc:\/\/differential-\d+/g, (name) => nameOf(this.#inprocs, name, "inproc"))
       .replace(
         /(tcp:\/\/[^\s"']*:|^127\.0\.0\.1:)(\d{4,5})(?=$|[\s"';,)/|])/g,

@@ -23,6 +23,9 @@ export interface HandshakeOptions {
   asServer?: boolean
 }
 
+/** What announces a format, at the end of metadata. */
+const ANNOUNCEMENTS = ["X-Lz4-Revision", "X-Zstd-Revision"].map((name) => property(name, "2"))
+
 /** The sentinel of uncompressed parts. */
 const PLAIN = Buffer.alloc(4)
 
@@ -91,19 +94,22 @@ export class RawPeer {
       .map(({ body }) => Buffer.from(body.subarray(1 + name.length)))
   }
 
-  /** Returns the metadata of READY or INITIATE, without the property of `lz4+tcp://` (RFC.md section 3.9). */
+  /** Returns the metadata of READY or INITIATE, without what announces formats (RFC.md section 3.9). */
   metadata(command: "READY" | "INITIATE"): Buffer | undefined {
     const [metadata] = this.commands(command)
     if (!metadata) return metadata
     return this.withoutRevision(metadata)
   }
 
-  /** Removes the property of `lz4+tcp://`, which has to be there, from metadata. */
+  /** Removes the properties that announce formats, one of which has to be there, from metadata. */
   withoutRevision(metadata: Buffer): Buffer {
-    const announcement = property("X-Lz4-Revision", "2")
-    if (metadata.subarray(-announcement.length).equals(announcement))
-      return metadata.subarray(0, -announcement.length)
-    if (this.#scheme === "tcp") return metadata
+    let rest = metadata
+    for (;;) {
+      const last = ANNOUNCEMENTS.find((one) => rest.subarray(-one.length).equals(one))
+      if (!last) break
+      rest = rest.subarray(0, -last.length)
+    }
+    if (rest.length < metadata.length || this.#scheme === "tcp") return rest
     throw new Error("metadata does not announce a revision")
   }
 

@@ -30,6 +30,13 @@ const curve = (server: "binds" | "connects", ...names: string[]) => ({
   ...inOneProcess,
 })
 
+/** What the format could change: the forms of messages, and connections that begin, end and come back. */
+const zstd = {
+  include: files(...(all ? ["*"] : ["lifecycle", "messages", "pairs", "pub-sub"])),
+  env: { DIFFERENTIAL_ZSTD: "1" },
+  ...inOneProcess,
+}
+
 export const differentialRuns: Record<string, object> = {
   differential: { include: files("*"), ...inOneProcess },
   "differential-thread": {
@@ -37,6 +44,7 @@ export const differentialRuns: Record<string, object> = {
     env: { ZEROMQ_LZ4_THREAD: "1" },
     ...inOneProcess,
   },
+  "differential-zstd": zstd,
   "differential-plain-binds": plain("binds"),
   "differential-plain-connects": plain("connects"),
   "differential-curve-binds": curve("binds", "drafts", "lifecycle", "messages", "router"),

@@ -41,7 +41,7 @@ export const SOCKET_TYPES = [
   "Router",
 ] as const
 
-export type Scheme = "tcp" | "lz4+tcp"
+export type Scheme = "tcp" | "lz4+tcp" | "zstd+tcp"
 type Zmq = typeof zeromq
 type Draft = typeof zeromqDraft
 
@@ -53,7 +53,7 @@ interface Way {
 
 const TCP: Way = { scheme: "tcp", zmq: zeromq, draft: zeromqDraft }
 const LZ4: Way = {
-  scheme: "lz4+tcp",
+  scheme: process.env.DIFFERENTIAL_ZSTD ? "zstd+tcp" : "lz4+tcp",
   zmq: lz4 as unknown as Zmq,
   draft: lz4Draft as unknown as Draft,
 }

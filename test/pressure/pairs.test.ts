@@ -15,6 +15,8 @@ const ENCODINGS = {
   autoDictionary: { autoDictionary: { trigger: 20 } },
   arenas: { arenas: true },
   "level 9": { level: 9 },
+  zstd: {},
+  "zstd, autoDictionary": { autoDictionary: { trigger: 20 }, level: 1 },
 } as const
 
 const factors = {
@@ -55,9 +57,11 @@ function countOf({ shape: name, mark, how, peers, threads, ...contents }: Combin
 
 async function check(combination: Combination): Promise<void> {
   const { shape, mark, encoding, threads, ...others } = combination
+  const scheme = encoding.startsWith("zstd") ? "zstd+tcp" : "lz4+tcp"
   const options = (isThreaded: boolean) => ({ ...ENCODINGS[encoding], thread: isThreaded })
   const { problems } = await exchange({
     ...others,
+    scheme,
     shape: SHAPES[shape] as (typeof SHAPES)[string],
     sendMark: mark,
     receiveMark: mark,

@@ -12,6 +12,7 @@ import { checkMessage, makeMessage } from "./parts.mjs"
  * @property {number} sendMark
  * @property {number} receiveMark
  * @property {import("zeromq-lz4").EndpointOptions} endpointOptions
+ * @property {string} [scheme]                    of the endpoint that it binds; "lz4+tcp" by default
  * @property {boolean} binds                      or connects
  * @property {import("./parts.mjs").Contents} contents
  * @property {How} how                            how it calls receive()
@@ -102,7 +103,8 @@ class End {
   async bind() {
     const { binds, endpointOptions } = this.#spec
     if (!binds) return undefined
-    await this.#socket.bind(`lz4+tcp://${ownHost}:*`, endpointOptions)
+    const { scheme = "lz4+tcp" } = this.#spec
+    await this.#socket.bind(`${scheme}://${ownHost}:*`, endpointOptions)
     return this.#socket.lastEndpoint
   }
 

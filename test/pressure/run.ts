@@ -18,6 +18,8 @@ export interface Run extends Contents {
   receiveMark: number
   sendMark: number
   how: How
+  /** The scheme of all endpoints; "lz4+tcp" by default. */
+  scheme?: string
   hubOptions?: EndpointOptions
   peerOptions?: EndpointOptions
   /** Whether nothing is received before all is sent, or no more can be sent. */
@@ -115,6 +117,7 @@ function makeSpecs(run: Run): { hub: EndSpec[]; peers: EndSpec[] } {
   const { bytes, content, partsMax } = run
   const peers = numbers(run.peers)
   const both = {
+    ...(run.scheme && { scheme: run.scheme }),
     contents: { bytes, content, partsMax: shape.singlePart ? 1 : (partsMax ?? 1) },
     ...(group === undefined ? {} : { group }),
   }
