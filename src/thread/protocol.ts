@@ -92,7 +92,7 @@ export type Request =
 export type EndpointRequest = {
   endpoint: number
 } & (
-  | { type: "open"; spec: EndpointSpec; module: WebAssembly.Module | undefined }
+  | { type: "open"; spec: EndpointSpec; zstd: WebAssembly.Module | undefined }
   /** The result is posted to `port`, and `signal` is woken; without them, it is an event. */
   | { type: "listen"; address: HostPort; port?: MessagePort; signal?: Int32Array }
   | { type: "dial" }

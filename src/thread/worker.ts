@@ -76,7 +76,7 @@ function carryOut(request: Request): void {
       afterPoll(() => outbox.polled())
       break
     case "open":
-      if (request.module) useModule(request.spec.options.settings.format, request.module)
+      if (request.zstd) useModule("zstd", request.zstd)
       open(request.endpoint, request.spec)
       break
     case "listen":

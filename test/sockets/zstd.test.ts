@@ -248,6 +248,19 @@ describe.each(both)("%s", (_name, where) => {
   })
 })
 
+test("a thread of an endpoint of lz4+tcp:// serves a peer of zstd+tcp://, which no other endpoint uses", async () => {
+  const pull = use(new Pull())
+  await pull.bind("lz4+tcp://127.0.0.1:*", { ...acceptPlain, ...threaded })
+  const push = use(new Push())
+  const endpoint = (pull.lastEndpoint as string).replace("lz4", "zstd")
+  push.connect(endpoint, { level: 1, ...plain })
+  await push.send([json, large])
+  const received = await pull.receive()
+  expectSameBytes(received[0], json)
+  expectSameBytes(received[1], large)
+  expect(pull.lz4.connections).toMatchObject([{ scheme: "zstd+tcp" }])
+})
+
 test.each([
   ["level 0", { level: 0 }, "level must be -7 to -1, or 1 to 9; got 0"],
   ["level 12", { level: 12 }, "level must be an integer from -7 to 9; got 12"],
