@@ -74,12 +74,13 @@ const shares = new Map()
  * @param {End} sender @param {Messages} messages
  */
 function wireShare(sender, messages) {
-  if (sender.scheme !== "lz4+tcp://") return 100
+  if (sender.scheme === "tcp://" || sender.scheme === "ipc://") return 100
   const { level = "adaptive", acceleration } = sender.lz4 ?? {}
   if (level === "adaptive" && acceleration === undefined) return undefined
   const key = `${JSON.stringify(sender)} ${messages.path}`
   const measure = async () => {
-    const { pull, exchange, stop } = await connected(sender, ends[OURS], LOOPBACK)
+    const receiver = { ...ends[OURS], scheme: sender.scheme }
+    const { pull, exchange, stop } = await connected(sender, receiver, LOOPBACK)
     await exchange(messages, messages.count)
     const { plainBytes, wireBytes } = await pull.call("received")
     stop()
