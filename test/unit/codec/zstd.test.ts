@@ -2,6 +2,9 @@
 import { describe, expect, test } from "vitest"
 import { Codec, type CodecOptions, ProtocolError, trainDictionary } from "zeromq-lz4/codec"
 import { payload } from "../../../bench/payloads.mjs"
+import { loadInstanceSync } from "../../../src/codec/module.js"
+import { Transcoder } from "../../../src/codec/transcoder.js"
+import { zstd } from "../../../src/codec/zstd/format.js"
 import { concat, plainPart, ZSTD_SENTINELS } from "../../support/wire.js"
 
 const MIB = 2 ** 20
@@ -392,6 +395,47 @@ test("a gigabyte in 32 KB is refused by the budget, and decoded without one piec
   expect(refusal(bomb, { maxMessageSize: 16 * MIB })).toContain("ERR_ZSTD_BUDGET_EXCEEDED")
   using codec = create()
   expect(codec.decodePart(bomb)!.length).toBe(size)
+})
+
+test("10,000 receivers with a dictionary each take its bytes, and little more", () => {
+  const instance = loadInstanceSync(zstd)
+  const before = instance.exports.memory.buffer.byteLength
+  const receivers: Transcoder[] = []
+  const message = (part: Uint8Array) => concat(Uint8Array.of(2, 0, 0, 0, 0, 0, 0), u16(part), part)
+  const u16 = (part: Uint8Array) => Uint8Array.of(part.length >> 8, part.length & 0xff)
+  const own = new Uint8Array(dictionary)
+  const id = new DataView(own.buffer)
+  for (let i = 0; i < 10_000; i++) {
+    id.setUint32(4, 1 + i, true)
+    const receiver = Transcoder.receiving(instance, { budgetBytes: -1, revision: 2 }, true)
+    receiver.transcode(message(own), { take: () => true })
+    // A frame of 3 bytes that needs this dictionary, and no other.
+    const needs = frame({ size: 3n, dictionaryId: 1 + i }, block(RAW, 3, true, ...text(3)))
+    let got: Uint8Array | undefined
+    receiver.transcode(message(needs), {
+      take: (piece) => {
+        got = new Uint8Array(piece)
+        return true
+      },
+    })
+    expect(got?.subarray(-3)).toEqual(text(3))
+    receivers.push(receiver)
+  }
+  const grown = instance.exports.memory.buffer.byteLength - before
+  // Those that are prepared for use are kept for a few connections only.
+  expect(grown).toBeLessThan(10_000 * (own.length + 1024) + 16 * MIB)
+  for (const receiver of receivers) receiver.close()
+})
+
+test("the level may change from part to part", () => {
+  const levels = [-7, -5, -1, 1, 3, 5, 7, 9, "none"] as const
+  const plain = text(20_000)
+  using receiver = create()
+  for (let round = 0; round < 3; round++)
+    for (const level of levels) {
+      using sender = create({ level })
+      expect(Buffer.compare(receiver.decodePart(sender.encodePart(plain))!, plain)).toBe(0)
+    }
 })
 
 test("many dictionaries in turn, more than are kept ready", () => {
