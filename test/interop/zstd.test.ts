@@ -4,6 +4,7 @@ import * as zmq from "zeromq-lz4"
 import { trainDictionary } from "zeromq-lz4/codec"
 
 import { payload } from "../../bench/payloads.mjs"
+import { isOnceMore } from "../support/transports.js"
 import { Joined, type Joining, startPeer } from "./joined.js"
 import type { PeerName, Side } from "./matrix.js"
 import { hex, pairings } from "./pairings.js"
@@ -12,7 +13,8 @@ import { alike, duplexAll, receiveAll, type Stream, sendAll, summarize } from ".
 import type { Form } from "./tap.js"
 
 const PEERS: readonly PeerName[] = isOlderPyomq ? ["omq-tokio"] : ["omq-tokio", "pyomq"]
-const SIDES: readonly Side[] = ["ours", "theirs"]
+/** With threads, our side binds. */
+const SIDES: readonly Side[] = isOnceMore ? ["ours"] : ["ours", "theirs"]
 const scheme = "zstd+tcp"
 
 const trained = (from: number) =>
@@ -133,7 +135,7 @@ for (const peer of PEERS) {
     { how: "with default options", binds: "theirs", ours: {}, forms: ["plain", "frame"] },
     ...([-7, -1, 1, 3, 9] as const).map((level, i) => ({
       how: `at level ${level}`,
-      binds: SIDES[i % 2] as Side,
+      binds: SIDES[i % SIDES.length] as Side,
       ours: { level },
       forms: ["plain", "frame"] satisfies Form[],
     })),
