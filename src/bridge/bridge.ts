@@ -6,12 +6,11 @@ import { loadInstanceSync } from "../codec/module.js"
 import type { Settings } from "../codec/options.js"
 import {
   formatEndpoint,
-  formatOf,
   isOurs,
   parseBind,
   parseConnect,
   SCHEMES,
-  type TcpScheme,
+  schemeOf,
 } from "../transport/address.js"
 import { Channel } from "../transport/channel.js"
 import { destroyLater } from "../transport/farewell.js"
@@ -261,11 +260,6 @@ function checkAddresses({ from, to }: BridgeSpec): void {
       undefined,
       `the two ends must have different addresses; got ${from} and ${to}`,
     )
-}
-
-const schemeOf = (endpoint: string): TcpScheme => {
-  const format = formatOf(endpoint)
-  return format ? SCHEMES[format] : "tcp://"
 }
 
 /** Returns whether an endpoint uses IPv6. As with libzmq, `*` is all addresses of IPv4 only. */
