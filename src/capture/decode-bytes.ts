@@ -18,7 +18,7 @@ import { MESSAGE_MAX_BYTES, MESSAGE_MAX_PARTS } from "./message-limit.js"
 import { shipmentIn } from "./parts.js"
 import { describeCommand } from "./streams/describe-command.js"
 import { greetingHandshake } from "./streams/handshake.js"
-import { type DecodedMessage, kindOf, type TransportName, transportOf } from "./streams/messages.js"
+import { type DecodedMessage, kindOf, type TransportName, transportIn } from "./streams/messages.js"
 import { withoutPassword } from "./streams/password.js"
 
 /**
@@ -179,9 +179,7 @@ function messageOf(
   const bodies = parts.map(({ body }) => body)
   const frames = new Uint8Array(framesLength(bodies))
   writeFrames(frames, 0, bodies)
-  const shown = bodies.map((body) => transportOf(kindOf(body)))
-  const transport =
-    shown[0] === "tcp" ? "tcp" : (shown.find((one) => one && one !== "tcp") ?? "lz4+tcp")
+  const transport = transportIn(bodies) ?? "lz4+tcp"
   return {
     type: "message",
     offset,

@@ -5,7 +5,12 @@ import { areFlags, BODY_MAX_BYTES, COMMAND, FrameHead, frameError, MORE } from "
 import type { WasmSource } from "../codec/module.js"
 import { checkBudget, checkDictionary, checkView, ownOptions } from "../codec/options.js"
 import { instancesWith } from "./instances.js"
-import { type DecodedMessage, MessageDecoder, type TransportName } from "./streams/messages.js"
+import {
+  type DecodedMessage,
+  formatOf,
+  MessageDecoder,
+  type TransportName,
+} from "./streams/messages.js"
 
 /** Options of `decodeFrames`. */
 export interface DecodeFramesOptions {
@@ -37,7 +42,7 @@ export function decodeFrames(given: Uint8Array, options: DecodeFramesOptions): D
   const decoder = new MessageDecoder(instancesWith(wasm), checkBudget(maxMessageSize))
   try {
     if (dictionary !== undefined) {
-      const format = loadFormatSync(transport === "zstd+tcp" ? "zstd" : "lz4")
+      const format = loadFormatSync(formatOf(transport))
       decoder.give(format.name, checkDictionary(dictionary, format))
     }
     const messages: DecodedMessage[] = []

@@ -70,6 +70,19 @@ export function transportOf(kind: PartKind): TransportName | undefined {
   return kind.startsWith("LZ4") ? "lz4+tcp" : "zstd+tcp"
 }
 
+/** Returns the transport that the parts of a message show; undefined if all are plain. */
+export function transportIn(wire: readonly Uint8Array[]): TransportName | undefined {
+  for (const [i, part] of wire.entries()) {
+    const shown = transportOf(kindOf(part))
+    if (shown && (i === 0 || shown !== "tcp")) return shown
+  }
+  return undefined
+}
+
+/** Returns the format of the parts of a transport. */
+export const formatOf = (transport: TransportName): FormatName =>
+  transport === "zstd+tcp" ? "zstd" : "lz4"
+
 export const isDictionary = (kind: PartKind): boolean => kind === "LZ4D" || kind === "ZDICT"
 
 /** Returns the dictionary that a part ships; undefined if it ships none, or it was refused. */
@@ -120,6 +133,7 @@ export class MessageDecoder {
 
   /** Decodes the parts of one message. An arena returns several messages. */
   decode(wire: readonly Uint8Array[], transport: TransportName, place: Place): DecodedMessage[] {
+    if (transport !== "tcp") this.#use(formatOf(transport))
     const parts: CapturePart[] = []
     let wireBytes = 0
     let plainBytes = 0
@@ -133,7 +147,6 @@ export class MessageDecoder {
         plainBytes += bytes.length
         continue
       }
-      this.#use(transport === "zstd+tcp" ? "zstd" : "lz4")
       const kind = kindOf(bytes)
       const standing = (i === 0 ? FIRST : 0) | (i === wire.length - 1 ? LAST : 0)
       const decoded = lastError ?? this.#part(kind, bytes, standing, i, place)

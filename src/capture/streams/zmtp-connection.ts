@@ -22,11 +22,12 @@ import type { Expectation } from "./frame-search.js"
 import { essentialOf, greetingHandshake, withMetadata } from "./handshake.js"
 import { EVENT_BYTES, messageBytes } from "./memory.js"
 import {
+  formatOf,
   isDictionary,
   kindOf,
   MessageDecoder,
   type TransportName,
-  transportOf,
+  transportIn,
 } from "./messages.js"
 import { type Mutable, newConnection } from "./new-connection.js"
 import { passwordRanges, withoutPassword } from "./password.js"
@@ -434,22 +435,13 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
     const dictionary = this.#context.dictionary?.(connection, from)
     if (!dictionary) return
     try {
-      this.#decoders[from].give(transport === "zstd+tcp" ? "zstd" : "lz4", dictionary, "given")
+      this.#decoders[from].give(formatOf(transport), dictionary, "given")
       connection.dictionaries[from] = dictionary
     } catch (error) {
       const message = `the given dictionary is not one of ${transport}://: ${(error as Error).message}`
       this.error({ code: "ERR_CAPTURE_UNREADABLE", message, time, from, offset })
     }
   }
-}
-
-/** Returns the transport that the parts of a message show; undefined if all are plain. */
-function transportIn(wire: readonly Uint8Array[]): TransportName | undefined {
-  for (const [i, part] of wire.entries()) {
-    const shown = transportOf(kindOf(part))
-    if (shown && (i === 0 || shown !== "tcp")) return shown
-  }
-  return undefined
 }
 
 /** Returns the transport on which both sides have agreed, or the one that only one of them announced. */
