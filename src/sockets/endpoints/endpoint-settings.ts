@@ -2,12 +2,7 @@ import type { Socket } from "zeromq"
 import type { FormatName } from "../../codec/format.js"
 import { loadFormatSync, provideZstd } from "../../codec/formats.js"
 import { NO_EFFORT } from "../../codec/no-effort.js"
-import {
-  boolean,
-  checkEndpointOptions,
-  own as ownProperties,
-  type Settings,
-} from "../../codec/options.js"
+import { boolean, checkEndpointOptions, own, type Settings } from "../../codec/options.js"
 import { Sender } from "../../codec/sender.js"
 import { zstd } from "../../codec/zstd/format.js"
 import { underCurve } from "../../curve/compression.js"
@@ -110,15 +105,15 @@ function readSettings(
   if (asked.level === "none" && given.level === undefined)
     note({ socketType, endpoint: address }, UNASKED)
   const format = loadFormatSync(formatOf(address))
-  const own = checkEndpointOptions(asked, socket.maxMessageSize, OWN_OPTIONS, format)
-  const options = ownProperties(given)
+  const preferred = checkEndpointOptions(asked, socket.maxMessageSize, OWN_OPTIONS, format)
+  const options = own(given)
   const pipe = readPipeOptions(socket, socketType, state)
   const { conflate, receiveHighWaterMark } = pipe
   const thread = readThread(options)
   const { acceptPlain = false } = options
   const acceptsPlain = boolean("acceptPlain", acceptPlain)
-  const other = acceptsPlain ? otherSettings(asked, own, socket.maxMessageSize) : undefined
-  const settings = { ...own, other }
+  const other = acceptsPlain ? otherSettings(asked, preferred, socket.maxMessageSize) : undefined
+  const settings = { ...preferred, other }
   const receiveHighWaterBytes = readHighWaterBytes(options, receiveHighWaterMark)
   const tcp = readTcpOptions(socket, state, address)
   const handshake = readHandshakeSettings(socket, socketType, state, address, settings)
