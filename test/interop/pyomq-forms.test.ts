@@ -5,12 +5,13 @@ import * as zmq from "zeromq-lz4"
 
 import { vectorDictionary } from "../support/plaintexts.js"
 import { use } from "../support/sockets.js"
+import { expectArenasBothWays } from "./arenas.js"
 import { Joined } from "./joined.js"
 import type { Side } from "./matrix.js"
 import { hex } from "./pairings.js"
 import { isOlderPyomq, LARGE_IN_PYOMQ } from "./python.js"
 import { PythonPeer } from "./python-peer.js"
-import { alike, duplexAll, OVER_A_GIBIBYTE, receiveAll, type Stream, sendAll } from "./stream.js"
+import { alike, OVER_A_GIBIBYTE, receiveAll, type Stream, sendAll } from "./stream.js"
 import type { Form } from "./tap.js"
 
 const dictionary = vectorDictionary()
@@ -213,20 +214,6 @@ else
         ours,
         theirs: { type: "DEALER" },
       })
-      // Its first arena may come after all that we send in the first round.
-      for (const name of ["a first round", "a second round"]) {
-        const stream: Stream = { name, count: 2000, most: 250 }
-        const [here, there] = await Promise.all([
-          duplexAll(
-            stream,
-            (parts) => dealer.send([...parts] as Buffer[]),
-            () => dealer.receive(),
-          ),
-          joined.peer.do({ do: "echo", stream }),
-        ])
-        expect(there).toMatchObject(here)
-      }
-      expect(joined.understood("theirs").forms).toContain("LZ4A")
-      expect(joined.understood("ours").forms).toContain("LZ4A")
+      await expectArenasBothWays(dealer, joined, "LZ4A")
     },
   )

@@ -5,11 +5,12 @@ import { trainDictionary } from "zeromq-lz4/codec"
 
 import { payload } from "../../bench/payloads.mjs"
 import { isOnceMore } from "../support/transports.js"
+import { expectArenasBothWays } from "./arenas.js"
 import { Joined, type Joining, startPeer } from "./joined.js"
 import type { PeerName, Side } from "./matrix.js"
 import { hex, pairings } from "./pairings.js"
 import { isOlderPyomq, LARGE_IN_PYOMQ } from "./python.js"
-import { alike, duplexAll, receiveAll, type Stream, sendAll, summarize } from "./stream.js"
+import { alike, receiveAll, type Stream, sendAll, summarize } from "./stream.js"
 import type { Form } from "./tap.js"
 
 const PEERS: readonly PeerName[] = isOlderPyomq ? ["omq-tokio"] : ["omq-tokio", "pyomq"]
@@ -177,20 +178,7 @@ for (const peer of PEERS) {
         ours,
         theirs: { type: "DEALER" },
       })
-      for (const name of ["a first round", "a second round"]) {
-        const stream: Stream = { name, count: 2000, most: 250 }
-        const [here, there] = await Promise.all([
-          duplexAll(
-            stream,
-            (parts) => dealer.send([...parts] as Buffer[]),
-            () => dealer.receive(),
-          ),
-          joined.peer.do({ do: "echo", stream }),
-        ])
-        expect(there).toMatchObject(here)
-      }
-      expect(joined.understood("theirs").forms).toContain("ZSTA")
-      expect(joined.understood("ours").forms).toContain("ZSTA")
+      await expectArenasBothWays(dealer, joined, "ZSTA")
     },
   )
 
