@@ -1,11 +1,10 @@
 /** Measures the gain from compression on links of a given speed. See `--help`. */
 import { trainDictionary } from "zeromq-lz4/codec"
 
-import { sizeName } from "./lib/format.mjs"
 import { benchmark, progress } from "./lib/harness.mjs"
-import { payloadMessages } from "./lib/messages.mjs"
 import { readOptions } from "./lib/options.mjs"
-import { createNetwork, LINKS, whyNot } from "./links/network.mjs"
+import { linkCells } from "./links/cells.mjs"
+import { whyNot } from "./links/network.mjs"
 import { payload } from "./payloads.mjs"
 import {
   ARENA_MAX,
@@ -18,7 +17,6 @@ import {
   PYOMQ_TCP,
   TCP,
 } from "./peers/ends.mjs"
-import { pushPull } from "./peers/push-pull.mjs"
 import { socketVersions } from "./peers/versions.mjs"
 
 const options = readOptions(
@@ -32,15 +30,7 @@ leaves out dictionaries and level 12.`,
 /** The adaptive default needs longer than --quick allows, whose results for it are lower bounds. */
 const seconds = options.quick ? 0.5 : 2
 
-/** @typedef {import("./links/network.mjs").Link} Link */
 /** @typedef {import("./peers/peers.mjs").End} End */
-
-/** @type {{ payload: "lorem" | "json", size: number }[]} */
-const MESSAGES = [
-  { payload: "lorem", size: 128 * 1024 },
-  { payload: "json", size: 1024 },
-  { payload: "json", size: 128 * 1024 },
-]
 
 const SAMPLES = 100
 
@@ -81,23 +71,6 @@ const contestants = (kind, size) => ({
   [OMQ_TOKIO]: ends[OMQ_TOKIO],
 })
 
-const cells = LINKS.flatMap((link) => {
-  /** The network that all cells of the link share. @type {ReturnType<typeof createNetwork> | undefined} */
-  let network
-  return MESSAGES.map(({ payload: kind, size }) => {
-    const both = contestants(kind, size)
-    return {
-      name: `${link.name}, ${kind} ${sizeName(size)}`,
-      parameters: { link: link.name, payload: kind, size, seconds },
-      contestants: Object.keys(both),
-      prepare(/** @type {string} */ name) {
-        network ??= createNetwork(link)
-        const [sender, receiver] = [both[name], both[name]]
-        const messages = payloadMessages(kind, size)
-        return pushPull({ sender, receiver, messages, seconds, place: network })
-      },
-    }
-  })
-})
+const cells = linkCells(seconds, contestants)
 
 await benchmark({ bench: "links", cells, options, versions: socketVersions() })

@@ -1,9 +1,8 @@
 /** Measures the schemes beside each other on links of a given speed. See `--help`. */
-import { sizeName } from "./lib/format.mjs"
 import { benchmark, progress } from "./lib/harness.mjs"
-import { payloadMessages } from "./lib/messages.mjs"
 import { readOptions } from "./lib/options.mjs"
-import { createNetwork, LINKS, whyNot } from "./links/network.mjs"
+import { linkCells } from "./links/cells.mjs"
+import { whyNot } from "./links/network.mjs"
 import {
   ends,
   FIXED_ZSTD,
@@ -15,7 +14,6 @@ import {
   ZSTD,
   ZSTD_ON_THREADS,
 } from "./peers/ends.mjs"
-import { pushPull } from "./peers/push-pull.mjs"
 import { socketVersions } from "./peers/versions.mjs"
 
 const options = readOptions(
@@ -27,13 +25,6 @@ tbf); skipped if namespaces cannot be created. About 40 minutes; six minutes wit
 )
 /** The adaptive default needs longer than --quick allows, whose results for it are lower bounds. */
 const seconds = options.quick ? 0.5 : 2
-
-/** @type {readonly { payload: "lorem" | "json", size: number }[]} */
-const MESSAGES = [
-  { payload: "lorem", size: 128 * 1024 },
-  { payload: "json", size: 1024 },
-  { payload: "json", size: 128 * 1024 },
-]
 
 /** The contestants, with the same options at both ends. @type {Record<string, import("./peers/peers.mjs").End>} */
 const CONTESTANTS = {
@@ -51,20 +42,6 @@ if (reason) {
   process.exit()
 }
 
-const cells = LINKS.flatMap((link) => {
-  /** The network that all cells of the link share. @type {ReturnType<typeof createNetwork> | undefined} */
-  let network
-  return MESSAGES.map(({ payload: kind, size }) => ({
-    name: `${link.name}, ${kind} ${sizeName(size)}`,
-    parameters: { link: link.name, payload: kind, size, seconds },
-    contestants: Object.keys(CONTESTANTS),
-    prepare(/** @type {string} */ name) {
-      network ??= createNetwork(link)
-      const [sender, receiver] = [CONTESTANTS[name], CONTESTANTS[name]]
-      const messages = payloadMessages(kind, size)
-      return pushPull({ sender, receiver, messages, seconds, place: network })
-    },
-  }))
-})
+const cells = linkCells(seconds, () => CONTESTANTS)
 
 await benchmark({ bench: "schemes", cells, options, versions: socketVersions() })
