@@ -10,7 +10,7 @@ import { Joined, type Joining, startPeer } from "./joined.js"
 import type { PeerName, Side } from "./matrix.js"
 import { hex, pairings } from "./pairings.js"
 import { isOlderPyomq, LARGE_IN_PYOMQ } from "./python.js"
-import { alike, receiveAll, type Stream, sendAll, summarize } from "./stream.js"
+import { receiveAll, type Stream, sendAll, summarize } from "./stream.js"
 import type { Form } from "./tap.js"
 
 const PEERS: readonly PeerName[] = isOlderPyomq ? ["omq-tokio"] : ["omq-tokio", "pyomq"]
@@ -230,10 +230,9 @@ for (const peer of PEERS) {
 
   test(`a PUSH goes on with the next PULL of ${peer}`, async () => {
     const push = new zmq.Push({ reconnectInterval: 10 })
-    const stream = alike(3)
+    const few: Stream = { ...small, count: 200, large: [] }
     const first = await startPeer[peer]({ type: "PULL", bind: "zstd+tcp://127.0.0.1:0" })
     push.connect(first.endpoint, { ...options, level: 1 })
-    const few = { ...small, count: 200, large: [] }
     const [sent, received] = await Promise.all([
       sendAll(few, (parts) => push.send([...parts])),
       first.do({ do: "receive", stream: few }),
@@ -242,8 +241,8 @@ for (const peer of PEERS) {
     await first[Symbol.asyncDispose]()
     await using next = await startPeer[peer]({ type: "PULL", bind: first.endpoint })
     const [again, receivedAgain] = await Promise.all([
-      sendAll(stream, (parts) => push.send([...parts])),
-      next.do({ do: "receive", stream }),
+      sendAll(few, (parts) => push.send([...parts])),
+      next.do({ do: "receive", stream: few }),
     ])
     expect(receivedAgain).toEqual(again)
     expect(push.lz4.connections[0]?.sent.dictionary).toBe(readsDictionaries(peer))
