@@ -16,7 +16,7 @@ const options = readOptions(
   "corpora",
   `Measures three streams of JSON events (tiny, small, larger) with each way to send small messages: bytes
 on the wire, the speed of the codec, and messages per second between two processes on the loopback
-interface; pyomq and Zstandard for comparison. Linux. About seven minutes.`,
+interface, also over zstd+tcp://; pyomq and Zstandard for comparison. Linux. About seven minutes.`,
 )
 const seconds = options.quick ? 0.05 : 0.4
 
@@ -74,12 +74,16 @@ async function link({ all }, end) {
 }
 
 /** @param {Subject} subject @param {End} end */
-function codec({ some, file }, { lz4, dictionary }) {
+function codec({ some, file }, { scheme, lz4, dictionary }) {
   const batches = Array.from({ length: Math.ceil(some.length / BATCH) }, (_, i) =>
     some.slice(i * BATCH, (i + 1) * BATCH).map((event) => [event]),
   )
   // None of these modes is adaptive.
-  const options = /** @type {import("zeromq-lz4/codec").CodecOptions} */ ({ ...lz4, dictionary })
+  const options = /** @type {import("zeromq-lz4/codec").CodecOptions} */ ({
+    ...lz4,
+    dictionary,
+    format: scheme === "zstd+tcp://" ? "zstd" : "lz4",
+  })
   return () => {
     const sender = Codec.createSync(options)
     const receiver = Codec.createSync()

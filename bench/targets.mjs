@@ -1,6 +1,12 @@
 /** The targets, which are printed but not asserted, because results depend on the machine. */
-import { NATIVE, OURS_INTO, PEERS } from "./codec/implementations.mjs"
-import { ARENAS, AUTO_DICTIONARY, DICTIONARY, NO_DICTIONARY } from "./corpora/modes.mjs"
+import { NATIVE, NODE_ZSTD, OURS_INTO, OURS_ZSTD, PEERS } from "./codec/implementations.mjs"
+import {
+  ARENAS,
+  AUTO_DICTIONARY,
+  DICTIONARY,
+  NO_DICTIONARY,
+  ZSTD_AUTO_DICTIONARY,
+} from "./corpora/modes.mjs"
 import { digits, sizeName } from "./lib/format.mjs"
 import { Run } from "./lib/run.mjs"
 import {
@@ -502,6 +508,13 @@ const MEMORY = [
   })),
   ...SIDES.map((side) => ({
     bench: /** @type {const} */ ("memory"),
+    what: `an idle connection of 4,000 and of 10,000, ${side}, ${ZSTD} × ${OURS}`,
+    goal: { atMost: 1.1 },
+    value: (/** @type {Run} */ run, /** @type {string} */ cell) =>
+      isMany(cell) ? run.ratio(`${cell}: ${side}`, ZSTD, OURS) : undefined,
+  })),
+  ...SIDES.map((side) => ({
+    bench: /** @type {const} */ ("memory"),
     what: `an idle connection of the most × one of 1000, ${side}`,
     goal: { atMost: 1.1 },
     value: (/** @type {Run} */ run, /** @type {string} */ cell) => {
@@ -557,6 +570,13 @@ const CODEC = [
     goal: { atLeast: 1 },
     value: (/** @type {Run} */ run, /** @type {string} */ cell) => run.ratio(cell, name, OURS_INTO),
   })),
+  ...[KIB, 128 * KIB].map((bytes) => ({
+    bench: /** @type {const} */ ("codec"),
+    what: `${sizeName(bytes)}, ${OURS_ZSTD}, × ${NODE_ZSTD}`,
+    goal: { atLeast: bytes === KIB ? 3 : 0.7 },
+    value: (/** @type {Run} */ run, /** @type {string} */ cell) =>
+      run.parameters(cell).size === bytes ? run.ratio(cell, NODE_ZSTD, OURS_ZSTD) : undefined,
+  })),
   {
     bench: "codec",
     what: "1 KiB, × lz4-napi",
@@ -598,6 +618,15 @@ const CORPORA = [
   linkSpeed("tiny", ARENAS, 0.9),
   wire("small", NO_DICTIONARY, 70),
   wire("small", DICTIONARY, 40),
+  {
+    bench: "corpora",
+    what: `small, ${ZSTD_AUTO_DICTIONARY}, wire bytes × those of lz4+tcp://`,
+    goal: { atMost: 0.75 },
+    value: (run, cell) =>
+      cell === "small"
+        ? run.ratio(`${cell}: wire`, ZSTD_AUTO_DICTIONARY, AUTO_DICTIONARY)
+        : undefined,
+  },
   {
     bench: "corpora",
     what: "wire bytes × those with the dictionary of zstd's trainer",

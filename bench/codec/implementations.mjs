@@ -1,5 +1,6 @@
 /** The codecs that bench/codec.mjs compares, behind one interface. */
 import { createRequire } from "node:module"
+import * as zlib from "node:zlib"
 import { Codec } from "zeromq-lz4/codec"
 
 import { packageVersion } from "../lib/results.mjs"
@@ -73,9 +74,29 @@ function lz4js(dictionary) {
     : { encode: (plain) => compress(plain), decode: (wire) => decompress(wire) }
 }
 
+/** @type {Create} */
+function zeromqZstd(dictionary) {
+  if (dictionary) return
+  const codec = Codec.createSync({ format: "zstd", level: 1 })
+  return {
+    encode: (plain) => codec.encodePart(plain),
+    decode: (wire) => /** @type {Uint8Array} */ (codec.decodePart(wire)),
+  }
+}
+
+/** Node has Zstandard from 22.15 on. @type {Create} */
+function nodeZstd(dictionary) {
+  const { zstdCompressSync, zstdDecompressSync, constants } = /** @type {any} */ (zlib)
+  if (dictionary || !zstdCompressSync) return
+  const params = { [constants.ZSTD_c_compressionLevel]: 1 }
+  return { encode: (plain) => zstdCompressSync(plain, { params }), decode: zstdDecompressSync }
+}
+
 export const OURS = "zeromq-lz4"
 /** The contestant that uses encodeInto and decodeInto. */
 export const OURS_INTO = "zeromq-lz4 …Into"
+export const OURS_ZSTD = "zeromq-lz4, zstd 1"
+export const NODE_ZSTD = "node:zlib, zstd 1"
 export const NATIVE = "native liblz4"
 
 /** @type {Record<string, Create>} */
@@ -85,11 +106,11 @@ export const implementations = {
   "lz4-napi": lz4Napi,
   "lz4-wasm-nodejs": lz4WasmNodejs,
   lz4js,
+  [OURS_ZSTD]: zeromqZstd,
+  [NODE_ZSTD]: nodeZstd,
 }
 
-export const PEERS = Object.keys(implementations).filter(
-  (name) => name !== OURS && name !== OURS_INTO,
-)
+export const PEERS = ["lz4-napi", "lz4-wasm-nodejs", "lz4js"]
 
 /** Returns the versions of all implementations, for the stored results. */
 export function versions() {

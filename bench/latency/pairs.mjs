@@ -43,12 +43,12 @@ export async function roundTrips({ asks, answers }, file, count) {
 const FIRST_ROUND_TRIPS = 500
 
 /**
- * Returns a contestant that measures the median of round trips of 64 B.
- * @param {Pair} pair @param {number} seconds
+ * Returns a contestant that measures the median of round trips.
+ * @param {Pair} pair @param {number} seconds @param {import("../lib/messages.mjs").Messages} [messages]
  * @returns {Promise<import("../lib/harness.mjs").Contestant>}
  */
-export async function medianRoundTrip(pair, seconds) {
-  const file = payloadMessages("lorem", 64).path
+export async function medianRoundTrip(pair, seconds, messages = payloadMessages("lorem", 64)) {
+  const file = messages.path
   await roundTrips(pair, file, FIRST_ROUND_TRIPS)
   const middle = (await roundTrips(pair, file, FIRST_ROUND_TRIPS))[FIRST_ROUND_TRIPS >> 1]
   const count = Math.ceil((seconds * 1e6) / middle)

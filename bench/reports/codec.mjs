@@ -1,5 +1,5 @@
 /** The report of the codec benchmark. */
-import { NATIVE, OURS, OURS_INTO, PEERS } from "../codec/implementations.mjs"
+import { NATIVE, NODE_ZSTD, OURS, OURS_INTO, OURS_ZSTD, PEERS } from "../codec/implementations.mjs"
 import { digits, sizeName, withSpread } from "../lib/format.mjs"
 import { Run } from "../lib/run.mjs"
 import { lineChart } from "../lib/svg.mjs"
@@ -27,6 +27,8 @@ const HEADINGS = [
   `${OURS_INTO} µs`,
   "× native",
   ...PEERS.map((name) => `${name} µs`),
+  `${OURS_ZSTD} µs`,
+  `${NODE_ZSTD} µs`,
 ]
 
 /** Returns the cells of the row for encoding and decoding into the caller's array. @param {Run} run @param {string} cell */
@@ -35,6 +37,16 @@ function intoOf(run, cell) {
   return into
     ? [withSpread(into), digits(run.ratio(cell, NATIVE, OURS_INTO) ?? Number.NaN)]
     : ["—", "—"]
+}
+
+/** Returns the cells of the row for Zstandard. @param {Run} run @param {string} cell */
+function zstdOf(run, cell) {
+  const [ours, theirs] = [OURS_ZSTD, NODE_ZSTD].map((name) => run.get(cell, name))
+  const factor = run.ratio(cell, NODE_ZSTD, OURS_ZSTD)
+  return [
+    ours ? withSpread(ours) : "—",
+    theirs && factor ? `${digits(theirs.median)} (${digits(factor)} ×)` : "—",
+  ]
 }
 
 /** @param {Run} run @param {string} cell @returns {string[]} */
@@ -51,6 +63,7 @@ function row(run, cell) {
     digits(speedRatio(run, cell, NATIVE)),
     ...intoOf(run, cell),
     ...PEERS.map((name) => peer(run, cell, name)),
+    ...zstdOf(run, cell),
   ]
 }
 

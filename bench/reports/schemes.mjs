@@ -3,7 +3,8 @@ import { digits, withSpread } from "../lib/format.mjs"
 import { Run } from "../lib/run.mjs"
 import { shortNumber } from "../lib/svg.mjs"
 import { FIXED_ZSTD, OURS, PYOMQ_ZSTD, PYOMQ_ZSTD_1, TCP, ZSTD } from "../peers/ends.mjs"
-import { runsOfEach } from "./tables.mjs"
+import { MEDIAN } from "./quantities.mjs"
+import { byName, runsOfEach } from "./tables.mjs"
 
 /** Returns the contestant with the highest rate. @param {Run} run @param {string} cell @param {readonly string[]} names */
 export function fastest(run, cell, names) {
@@ -18,6 +19,10 @@ export function overFastest(run, cell, names, who = ZSTD) {
   return best === undefined ? undefined : run.ratio(`${cell}: messages`, who, best)
 }
 
+/** The cells without a link: round trips of compressed messages, and idle connections. */
+export const ONE_AT_A_TIME = "json 1 KiB, there and back"
+export const QUIET = "an idle connection of 1000"
+
 export const PYOMQS = [PYOMQ_ZSTD, PYOMQ_ZSTD_1]
 
 const shown = (/** @type {number | undefined} */ ratio) =>
@@ -27,10 +32,14 @@ const shown = (/** @type {number | undefined} */ ratio) =>
 export const schemes = {
   introduction: (measurements) =>
     "PUSH to PULL between two network namespaces, the link between them shaped by `tc`; medians of " +
-    `${runsOfEach(measurements)} runs. Both ends have the same options.`,
+    `${runsOfEach(measurements)} runs. Both ends have the same options. Round trips, on one machine, are compressed at ` +
+    "level 0 of LZ4 and 1 of Zstandard.",
 
   tables(measurements) {
-    const run = new Run(measurements)
+    const isOverLink = (/** @type {{ name: string }} */ { name }) =>
+      ![ONE_AT_A_TIME, QUIET].some((cell) => name.startsWith(`${cell}: `))
+    const run = new Run(measurements.filter(isOverLink))
+    const others = new Run(measurements.filter((one) => !isOverLink(one)))
     const rate = (
       /** @type {string} */ cell,
       /** @type {string} */ who,
@@ -81,6 +90,35 @@ export const schemes = {
           }),
         ],
       })),
+      ...(others.names.length > 0 ? [byName(others, "Without a link")] : []),
     ]
   },
+}
+
+/** The cells in README.md. */
+const CHOICES = [
+  { cell: "100 Mbit/s, json 128 KiB", what: "slow or paid for: 100 Mbit/s", quantity: "messages" },
+  { cell: "10 Gbit/s, json 128 KiB", what: "fast: 10 Gbit/s", quantity: "messages" },
+  {
+    cell: ONE_AT_A_TIME,
+    what: "small messages one at a time: 1 KiB, there and back",
+    quantity: MEDIAN,
+  },
+  { cell: QUIET, what: "many connections in little memory: each, idle", quantity: "bound side" },
+]
+
+/** Returns the table of README.md that compares the schemes. @param {readonly import("../lib/results.mjs").Measurement[]} measurements */
+export function choices(measurements) {
+  const run = new Run(measurements)
+  const names = [TCP, OURS, ZSTD]
+  return [
+    ["", "`tcp://`", "`lz4+tcp://`", "`zstd+tcp://`"],
+    ...CHOICES.map(({ cell, what, quantity }) => [
+      what,
+      ...names.map((name) => {
+        const measurement = run.get(`${cell}: ${quantity}`, name)
+        return measurement ? `${shortNumber(measurement.median)} ${measurement.unit}` : "—"
+      }),
+    ]),
+  ]
 }

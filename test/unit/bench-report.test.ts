@@ -202,7 +202,8 @@ describe("bench/README.md", () => {
 })
 
 describe("README.md", () => {
-  const empty = "# Title\n\n<!-- bench:summary -->\n<!-- /bench:summary -->\n"
+  const empty =
+    "# Title\n\n<!-- bench:schemes -->\n<!-- /bench:schemes -->\n\n<!-- bench:summary -->\n<!-- /bench:summary -->\n"
   const measured = { links: quantities("links", "1 Gbit/s, json 128 KiB", {}, PUSH_PULL) }
 
   test("has a row for each result that it shows, the same after a second run", () => {
