@@ -361,11 +361,11 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
   }
 
   /**
-   * The peer closed its sending side, so nobody reads any more. If nothing is left to write, this side
-   * ends at once.
+   * The peer closed its sending side, so nobody reads any more. This side ends at once, or else it would be
+   * sent messages for a while that nobody gets. If it is ending itself, it first writes what is left.
    */
   ended(): void {
-    if (this.#writer.waiting.bytes === 0) {
+    if (!this.#reader.isDiscarding || this.#writer.waiting.bytes === 0) {
       this.#writer.destroy()
       return
     }

@@ -202,6 +202,16 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: "a connection whose peer has ended takes messages while it writes",
+    patches: [
+      {
+        file: "src/transport/connection.ts",
+        from: "if (!this.#reader.isDiscarding || this.#writer.waiting.bytes === 0) {",
+        to: "if (this.#writer.waiting.bytes === 0) {",
+      },
+    ],
+  },
+  {
     name: "an immediate is taken for a poll",
     patches: [
       {

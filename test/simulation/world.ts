@@ -171,7 +171,7 @@ export class EventLoop {
   #checking: Event | undefined
   #phase: Phase = "timers"
   /** Events up to this time belong to the last poll. */
-  #polledAt = 0
+  polledAt = 0
   #turnBeganAt = 0
   #turnEndedAt = 0
   /** The time of the latest timer, by duration: timers of the same duration keep their order. */
@@ -257,7 +257,7 @@ export class EventLoop {
     const event = this.#events.first
     const timer = this.#due.first
     if (!event || !timer) return event ?? timer
-    if (event.at <= this.#polledAt) return event
+    if (event.at <= this.polledAt) return event
     if (timer.at <= this.#turnEndedAt) return timer
     return isBefore(event, timer) ? event : timer
   }
@@ -274,8 +274,8 @@ export class EventLoop {
       this.#phase = "timers"
       return this.#due.shift().run
     }
-    if (event.at > this.#polledAt) {
-      this.#polledAt = this.world.now
+    if (event.at > this.polledAt) {
+      this.polledAt = this.world.now
       this.polls++
       // Immediates follow all events of the poll, also those that came while the thread was busy.
       if (this.#checking && this.#checking.at < this.world.now) this.#checkAt(this.world.now)
@@ -341,7 +341,7 @@ export class EventLoop {
   /** Immediates follow the events of the same poll. */
   #checkSoon(): void {
     const isLong = this.world.now - this.#turnBeganAt >= LONG_MS
-    if (isLong || (!this.#checking && this.#random.chance(0.2))) this.#checkAt(this.#polledAt)
+    if (isLong || (!this.#checking && this.#random.chance(0.2))) this.#checkAt(this.polledAt)
     else this.#checkLater()
   }
 

@@ -58,6 +58,8 @@ export class OldNews implements Checker {
     if (scenario.curve && beats) return
     const ageMs = world.now - endSince
     if (ageMs <= this.#oldMs || ((bytes[0] ?? COMMAND) & COMMAND) !== 0) return
+    // What a program that computes in every turn sends does not wait for long.
+    if (this.#isAlwaysBusy(socket) && endSince > (socket._handle as Handle).loop.polledAt) return
     // Who answers what has just been read loses nothing, as nobody else would get the answer.
     const handle = socket._handle as Handle
     const link = network.links.find(({ accepting, dialling }) =>
@@ -68,6 +70,14 @@ export class OldNews implements Checker {
     world.fail(
       "nothing is sent to who is known to have gone",
       `${bytes.length} bytes on ${socket.label}, which ended ${ageMs.toFixed(1)} ms ago`,
+    )
+  }
+
+  /** Whether a program of the same thread computes with each message that it receives. */
+  #isAlwaysBusy(socket: Socket): boolean {
+    return this.#run.programs.some(
+      ({ process, spec }) =>
+        process.loop === socket._handle?.loop && (spec.receive?.computeMs ?? 0) > 0,
     )
   }
 
