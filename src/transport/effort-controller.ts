@@ -70,7 +70,9 @@ export class EffortController {
   #chosen: number
   #trial: Trial | undefined
   #nextTrialAt = 0
-  /** When a trial that the model did not propose ended, and what it cost. */
+  /** Milliseconds of windows in which something was the limit. */
+  #limitedMs = 0
+  /** The same when a trial that the model did not propose ended, and what it cost. */
   #checkedAt = 0
   #checkMs = 0
   #lastChecked = 0
@@ -162,6 +164,7 @@ export class EffortController {
       return
     }
     this.#unlimited = 0
+    this.#limitedMs += ms
     if (this.#restedFrom !== undefined) {
       this.#chosen = this.#restedFrom
       this.#restedFrom = undefined
@@ -235,20 +238,21 @@ export class EffortController {
     }
     if (best !== this.#chosen) this.#begin(best, -WORTHWHILE, window)
     else {
-      const other = this.#nextToCheck(window, now)
+      const other = this.#nextToCheck(window)
       if (other >= 0) this.#begin(other, WORTHWHILE, window)
     }
   }
 
   /**
    * Returns an effort to try although the model does not propose it: the model may be wrong,
-   * because it does not know what decoding costs the receiver. Returns -1 if there is none, or if
-   * too little time has passed to afford the predicted loss.
+   * because it does not know what decoding costs the receiver. Returns -1 if there is none, or if too
+   * little time has passed to afford the predicted loss. Pauses of the program do not count: what it
+   * sends after one would pay for them.
    */
-  #nextToCheck({ ms, bufferedBytes, waitingBytes }: Window, now: number): number {
+  #nextToCheck({ ms, bufferedBytes, waitingBytes }: Window): number {
     const model = this.#model
     const goodput = this.#goodput.value ?? 0
-    const pausedMs = now - this.#checkedAt
+    const pausedMs = this.#limitedMs - this.#checkedAt
     if (model.speeds.length > 1 || pausedMs < Math.max(CHECK_MS, this.#checkMs / SHARE)) return -1
     const trialMs = ms + waitingBytes / goodput + bufferedBytes / model.speed
     for (let i = 1; i <= this.#efforts.all.length; i++) {
@@ -301,7 +305,7 @@ export class EffortController {
     const by = gain - this.#model.gainOf(this.#chosen, trial.from)
     if (isKept === trial.wanted > 0) this.#model.correct(this.#chosen, by, now + BELIEF_MS)
     if (trial.wanted > 0) {
-      this.#checkedAt = now
+      this.#checkedAt = this.#limitedMs
       this.#checkMs = Math.min(trial.ms, CHECK_MS) * (1 - Math.exp(gain))
     }
     if (isKept) this.#goodput.value = goodput

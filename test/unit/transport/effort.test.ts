@@ -326,6 +326,19 @@ class Sending {
   }
 }
 
+test("what a program sends after a pause does not pay for a trial that the pause would afford", () => {
+  const passesToTrial = (pauseMs: number) => {
+    const sending = new Sending()
+    const usual = sending.untilTrial()
+    while (sending.pass() !== usual);
+    sending.now += pauseMs
+    let passes = 0
+    while (sending.pass() === usual) passes++
+    return passes
+  }
+  expect(passesToTrial(60_000)).toBeGreaterThanOrEqual(passesToTrial(0))
+})
+
 describe("a receiver that stops", () => {
   test("starts no trial, because there is nothing to compare it with", () => {
     const sending = new Sending()
