@@ -15,8 +15,8 @@ import { isStale } from "./lib/stale.mjs"
 import { finish, tellFailure } from "./lib/tally.mjs"
 
 // docs/codec.md lists the parts that take these bytes.
-const MAX_BYTES = 104_400
-const MAX_GZIP_BYTES = 43_450
+const MAX_BYTES = 104_600
+const MAX_GZIP_BYTES = 43_600
 
 /** @type {string | undefined} */
 let tarball

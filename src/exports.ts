@@ -26,6 +26,7 @@ export {
   allowClients,
   type ClientKeys,
 } from "./sockets/allow-clients.js"
+export { type CompressedForm, CompressedPart } from "./sockets/compressed-part.js"
 export type {
   ConnectionMessage,
   DiagnosticsMessage,
@@ -41,8 +42,11 @@ export type {
   Lz4Class,
   Lz4Instance,
   Lz4Socket,
+  Lz4Writable,
   NativeAddress,
   OptionsOf,
+  SendOptionsOf,
+  SentMessage,
   SocketClass,
 } from "./sockets/extend.js"
 export type {
@@ -53,6 +57,7 @@ export type {
   Lz4Events,
   ProtocolErrorEvent,
 } from "./sockets/lz4.js"
+export type { SendOptions } from "./sockets/message-methods.js"
 export type {
   Connection,
   ConnectionTraffic,

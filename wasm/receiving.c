@@ -20,6 +20,10 @@ void zl_receiving_limit(zl_transcoder *t, uint32_t low, uint32_t high, uint32_t 
   t->parts_max = parts;
 }
 
+void zl_receiving_keep(zl_transcoder *t, uint32_t keeps) {
+  t->keeps = keeps != 0;
+}
+
 /* An arena holds plain ZMTP: frames without envelopes. */
 static int32_t receive_arena(zl_transcoder *t, span *s, const zmtp_frame *frame) {
   const uint8_t *wire = s->in + frame->head_bytes;
@@ -33,6 +37,10 @@ static int32_t receive_arena(zl_transcoder *t, span *s, const zmtp_frame *frame)
   s->out += arena.bytes;
   zl_count_arena(t, &arena, frame->body_bytes);
   return STEP_DONE;
+}
+
+static int keeps_part(const zl_transcoder *t, uint64_t plain) {
+  return t->keeps && !t->receiver.dictionary && plain >= ZL_KEPT_MIN;
 }
 
 static int32_t try_part(zl_transcoder *t, span *s, const zmtp_frame *frame, uint32_t place) {
@@ -80,12 +88,19 @@ static int32_t try_part(zl_transcoder *t, span *s, const zmtp_frame *frame, uint
   const uint64_t plain = part->plain_bytes;
   if (plain > ZL_PART_MAX) return zl_leave_large(t, s, frame, place);
   if (have < body) return needs_input(s, whole);
-  if (room_left(s) < ZMTP_LONG_HEAD + plain) return needs_room(s, ZMTP_LONG_HEAD + plain);
+  const uint64_t longest = plain > body ? plain : body;
+  if (room_left(s) < ZMTP_LONG_HEAD + longest) return needs_room(s, ZMTP_LONG_HEAD + longest);
   uint32_t head = zmtp_frame_write(s->out, more, plain);
   int32_t status = zl_part_decode(&t->receiver, wire, (uint32_t)body, part, s->out + head);
   if (status < 0) return status;
+  if (keeps_part(t, plain)) {
+    head = zmtp_frame_write(s->out, more | ZMTP_KEPT, body);
+    memcpy(s->out + head, wire, body);
+    s->out += head + body;
+  } else {
+    s->out += head + plain;
+  }
   s->in += whole;
-  s->out += head + plain;
   zl_count_part(t, place, plain, body);
   return STEP_DONE;
 }

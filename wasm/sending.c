@@ -194,6 +194,12 @@ uint32_t zl_sending_plain(zl_transcoder *t, uint8_t *target, uint32_t more, uint
   return head + ZL_SENTINEL_BYTES;
 }
 
+void zl_sending_kept(zl_transcoder *t, uint32_t more, uint32_t low, uint32_t high,
+                     uint32_t wire_low, uint32_t wire_high) {
+  zl_count_part(t, (t->inside ? 0u : ZL_FIRST) | (more ? 0u : ZL_LAST), zl_join_u64(low, high),
+                zl_join_u64(wire_low, wire_high));
+}
+
 /* Returns whether a sample suggests that a part is compressible. */
 static int looks_compressible(zl_transcoder *t, const uint8_t *part, uint32_t length) {
   const uint32_t bytes = sample_bytes(t, length);

@@ -26,6 +26,7 @@ struct zl_transcoder {
   uint8_t greeting[ZMTP_GREETING_CHECKED];
   uint32_t part_index;
   uint32_t parts_max; /* of a message */
+  uint8_t keeps;      /* compressed parts as they came, see zl_receiving_keep */
   uint64_t body_left; /* in BODY */
   zl_large large;     /* in LARGE */
   zl_receiver receiver;

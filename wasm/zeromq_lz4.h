@@ -277,6 +277,11 @@ ZL_EXPORT zl_transcoder *zl_receiving_open(uint32_t budget_low, uint32_t budget_
  * is no limit. */
 ZL_EXPORT void zl_receiving_limit(zl_transcoder *transcoder, uint32_t low, uint32_t high,
                                   uint32_t parts);
+/* Sets whether parts that came compressed, without a dictionary and not in an arena, are passed on
+ * as they came once they have been decoded, if they have at least ZL_KEPT_MIN bytes of plaintext:
+ * in frames with the flag 8. Applies from the next part on. */
+#define ZL_KEPT_MIN 512u
+ZL_EXPORT void zl_receiving_keep(zl_transcoder *transcoder, uint32_t keeps);
 /* Opens a transcoder from plain ZMTP to the wire. Parts of at least `min_bytes` bytes are
  * compressed, with `dictionary` once it has been shipped; the transcoder takes ownership of
  * `dictionary`, which may be 0. With `greeted`, the stream begins with frames, and the caller ships
@@ -311,6 +316,10 @@ ZL_EXPORT uint32_t zl_sending_shrinks(const zl_transcoder *transcoder, const uin
 #define ZL_PLAIN_HEAD_MAX 13u
 ZL_EXPORT uint32_t zl_sending_plain(zl_transcoder *transcoder, uint8_t *target, uint32_t more,
                                     uint32_t low, uint32_t high);
+/* Counts a part of `low`, `high` bytes of plaintext that the caller passes on in the `wire_low`,
+ * `wire_high` bytes in which it came. */
+ZL_EXPORT void zl_sending_kept(zl_transcoder *transcoder, uint32_t more, uint32_t low,
+                               uint32_t high, uint32_t wire_low, uint32_t wire_high);
 ZL_EXPORT void zl_transcoder_close(zl_transcoder *transcoder);
 
 /* Transcodes as much as possible of the `length` bytes at `input` to the `room` bytes at `output`,

@@ -12,6 +12,8 @@ enum {
   ZMTP_MORE = 1,
   ZMTP_LONG = 2,
   ZMTP_COMMAND = 4,
+  /* In the output of a receiving transcoder that keeps forms: the body is a part as it came. */
+  ZMTP_KEPT = 8,
 };
 
 #define ZMTP_SHORT_HEAD 2u

@@ -11,6 +11,7 @@ export function framesChunk(
   builder: ChunkBuilder,
   frames: Uint8Array,
   message: readonly Uint8Array[] = NO_PARTS,
+  formFlag: number = 0,
 ): Chunk {
   builder.begin()
   try {
@@ -28,6 +29,7 @@ export function framesChunk(
       wireBytes: plainBytes,
       dictionary: undefined,
       packing: "frames",
+      formFlag,
     })
   } catch (error) {
     builder.abandon()

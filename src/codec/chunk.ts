@@ -19,6 +19,10 @@ export interface Content {
   readonly packing: Packing
   /** The format of parts that may be compressed; undefined if none are, so that any format fits. */
   readonly format?: FormatName | undefined
+  /** Whether it is one message in frames whose flags say how its parts are sent; see writeParts(). */
+  readonly hasForms?: boolean
+  /** The flag that says in which form all parts of its only message are sent, if that is given. */
+  readonly formFlag?: number
 }
 
 /** A part sent from the caller's memory, which the program may change, detach or shrink meanwhile. */
@@ -43,6 +47,8 @@ export class Chunk implements Content {
   readonly dictionary: Uint8Array | undefined
   readonly packing: Packing
   readonly format: FormatName | undefined
+  readonly hasForms: boolean
+  readonly formFlag: number
   /** Undefined once the bytes are copied. */
   #slab: Slab | undefined
   /** Offset of the bytes in the slab. */
@@ -66,6 +72,8 @@ export class Chunk implements Content {
     this.dictionary = content.dictionary
     this.packing = content.packing
     this.format = content.format
+    this.hasForms = content.hasForms ?? false
+    this.formFlag = content.formFlag ?? 0
     this.#slab = from
     this.#start = start
     if (from) from.liveBytes += bytes.length
@@ -157,6 +165,7 @@ export class Chunk implements Content {
     if ((this.packing === "frames") !== (next.packing === "frames")) return undefined
     if (this.format && next.format && this.format !== next.format) return undefined
     if (this.#holds > 1 || next.#holds > 1) return undefined
+    if (this.hasForms || next.hasForms || this.formFlag || next.formFlag) return undefined
     const bytes = from.bytes.subarray(this.#start, end + next.bytes.length)
     const content = {
       messages: this.messages + next.messages,

@@ -11,6 +11,11 @@ import { hex, ProtocolError } from "./errors.js"
 export const MORE = 1
 export const LONG = 2
 export const COMMAND = 4
+/** In frames inside this package only: the body is a compressed part as it came. */
+export const KEPT = 8
+/** In frames between threads: the body is sent plain, or compressed whatever the threshold. */
+export const PLAIN_FORM = 16
+export const TRIED_FORM = 32
 
 export const SHORT_HEAD_BYTES = 2
 export const LONG_HEAD_BYTES = 9
@@ -82,7 +87,10 @@ export class StreamHead extends FrameHead {
 }
 
 /** Returns the length of a message's frames in bytes. Each body is `extraBytes` longer than its part. */
-export function framesLength(message: Message, extraBytes: number = 0): number {
+export function framesLength(
+  message: readonly { readonly length: number }[],
+  extraBytes: number = 0,
+): number {
   let length = 0
   for (const part of message) {
     const bodyBytes = extraBytes + part.length

@@ -92,6 +92,15 @@ export interface Exports extends MemoryExports {
     low: number,
     high: number,
   ): number
+  zl_sending_kept(
+    transcoder: Pointer,
+    more: number,
+    low: number,
+    high: number,
+    wireLow: number,
+    wireHigh: number,
+  ): void
+  zl_receiving_keep(transcoder: Pointer, keeps: number): void
   zl_transcoder_close(transcoder: Pointer): void
   zl_transcode(
     transcoder: Pointer,

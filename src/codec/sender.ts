@@ -7,15 +7,25 @@ import { DictionaryGroups, type Recipient } from "./dictionary-groups.js"
 import { closed } from "./errors.js"
 import type { FormatName } from "./format.js"
 import { loadFormatSync } from "./formats.js"
-import { FrameHead, LONG_HEAD_BYTES, MORE } from "./frames.js"
+import {
+  type AnyPart,
+  addFlag,
+  FormedPart,
+  formFlagOf,
+  KeptPart,
+  plainOf,
+  readParts,
+  TriedPart,
+} from "./formed-part.js"
+import { FrameHead, LONG_HEAD_BYTES, MORE, PLAIN_FORM, writeFrameHead } from "./frames.js"
 import { GOES_PLAIN, INPUT, type Instance, IS_TRIED, LARGE_PART, OUTPUT } from "./instance.js"
 import { BYPASS_FRAMES, BYPASS_MIN_BYTES } from "./long-bodies.js"
 import { loadInstanceSync } from "./module.js"
-import type { Pointer } from "./module-memory.js"
+import { NULL, type Pointer } from "./module-memory.js"
 import { NO_EFFORT } from "./no-effort.js"
 import { ARENAS_REVISION, type Settings, settingsFor } from "./options.js"
 import { type Packing, packingFor } from "./packing.js"
-import { copied, writeLarge } from "./part-writer.js"
+import { copied, writeLarge, writePart } from "./part-writer.js"
 import { ArraySource } from "./source.js"
 import { Transcoder, type TranscoderSink } from "./transcoder.js"
 import { SENTINEL_BYTES, uint64 } from "./wire.js"
@@ -165,18 +175,27 @@ export class Sender {
     return training ? 0 : minCompressBytes
   }
 
+  /** Returns whether a peer that is sent messages in `packing` gets a part as it came. */
+  forwards({ format }: KeptPart, packing: Packing = this.packing): boolean {
+    const { dictionary, adaptive, effort } = this.#settings
+    if (packing === "frames" || dictionary || format !== this.#settings.format) return false
+    return adaptive || effort !== NO_EFFORT
+  }
+
   /**
    * Returns a chunk with the messages of `plain`, those of `frames`, and `message`, in this order. The
    * caller releases the chunk once it is written.
    */
   encode(
     frames: Uint8Array,
-    message?: readonly Uint8Array[],
+    message?: readonly AnyPart[],
     options: EncodeOptions = DEFAULTS,
   ): Chunk {
     const { plain = NO_MESSAGES, packing = "parts", stays = false } = options
     const { effort = this.#settings.effort } = options
-    if (packing === "frames") return framesChunk(this.#builder, frames, message)
+    const formFlag = formFlagOf(message)
+    if (packing === "frames")
+      return framesChunk(this.#builder, frames, message?.map(plainOf), formFlag)
     const arenas = packing === "arenas"
     const { instance, transcoder } = this.#open()
     const { handle } = transcoder
@@ -195,7 +214,8 @@ export class Sender {
     builder.begin()
     try {
       // Made now: an error later, while the chunk is being written, would lose the chunk.
-      const dictionary = effort === NO_EFFORT ? undefined : this.dictionaryFrame
+      const isPlain = formFlag === PLAIN_FORM || effort === NO_EFFORT
+      const dictionary = isPlain ? undefined : this.dictionaryFrame
       if (plain.messages > 0) builder.append(plain.bytes)
       // Frames as short as these have no part that is handled separately.
       if (frames.length <= BYPASS_MIN_BYTES) this.#gather(frames)
@@ -209,7 +229,8 @@ export class Sender {
         wireBytes: plain.wireBytes + instance.wide(handle, 4) - wireBytes,
         dictionary,
         packing: arenas && encoded > 1 ? "arenas" : "parts",
-        format: encoded > 0 ? this.#settings.format : undefined,
+        format: encoded > 0 && formFlag !== PLAIN_FORM ? this.#settings.format : undefined,
+        formFlag,
       })
     } catch (error) {
       builder.abandon()
@@ -240,6 +261,8 @@ export class Sender {
   /** Encodes a chunk so that the result refers to no memory of it. */
   #encodeAgain(chunk: Chunk, packing: Packing, effort: number | undefined): Chunk {
     const { bytes, references, messages } = chunk
+    if (chunk.formFlag)
+      return this.encode(NO_FRAMES, readParts(this.plainFrames(chunk)), { packing, effort })
     if (chunk.packing !== "frames" || (references.length > 0 && messages > 1))
       return this.encode(this.plainFrames(chunk), undefined, { packing, effort })
     if (references.length === 0) return this.encode(bytes, undefined, { packing, effort })
@@ -252,8 +275,17 @@ export class Sender {
     return framesChunk(this.#builder, NO_FRAMES, message)
   }
 
-  /** Returns the plain frames of an encoded chunk, in memory of their own. */
+  /**
+   * Returns the plain frames of an encoded chunk, in memory of their own. Their flags say how its
+   * message is sent, if that is given.
+   */
   plainFrames(chunk: Chunk): Uint8Array {
+    const frames = this.#plainFrames(chunk)
+    if (chunk.formFlag) addFlag(frames, chunk.formFlag)
+    return frames
+  }
+
+  #plainFrames(chunk: Chunk): Uint8Array {
     const encoded = chunk.arrays
     if (chunk.packing === "frames") return concat(encoded)
     const pieces: Uint8Array[] = []
@@ -321,9 +353,48 @@ export class Sender {
     this.#gather(frames.subarray(from))
   }
 
-  #gatherMessage(message: readonly Uint8Array[]): void {
-    for (let i = 0; i < message.length; i++)
-      this.#gatherPart(fixedView(message[i] as Uint8Array), i < message.length - 1 ? MORE : 0, true)
+  #gatherMessage(message: readonly AnyPart[]): void {
+    for (const [i, part] of message.entries()) {
+      const more = i < message.length - 1 ? MORE : 0
+      if (!(part instanceof FormedPart)) this.#gatherPart(fixedView(part), more, true)
+      else if (part instanceof KeptPart) this.#forward(part.bytes, part.plainLength, more)
+      else if (part instanceof TriedPart) this.#try(fixedView(part.bytes), more)
+      else this.#passPlain(fixedView(part.bytes), more)
+    }
+  }
+
+  /** Appends a part that is encoded already. */
+  #forward(bytes: Uint8Array, plainLength: number, more: number): void {
+    this.#transcode()
+    const { zl_sending_kept } = this.#instance.exports
+    zl_sending_kept(this.#handle, more, ...uint64(plainLength), ...uint64(bytes.length))
+    this.#builder.append(frameHead(bytes, more))
+    appendBody(this.#builder, bytes, true)
+  }
+
+  /** Appends a part that is sent plain whatever others of its size are. */
+  #passPlain(part: Uint8Array, more: number): void {
+    this.#transcode()
+    const wireBytes = SENTINEL_BYTES + part.length
+    this.#instance.exports.zl_sending_kept(
+      ...([this.#handle, more, ...uint64(part.length), ...uint64(wireBytes)] as const),
+    )
+    const head = new Uint8Array(PLAIN_HEAD_MAX_BYTES) // with the sentinel of plain parts, zeros
+    const headBytes = writeFrameHead(head, 0, more, wireBytes) + SENTINEL_BYTES
+    this.#builder.append(head.subarray(0, headBytes))
+    appendBody(this.#builder, part, true)
+  }
+
+  /** Appends a part, compressed if that makes it shorter, at the usual effort if there is none. */
+  #try(part: Uint8Array, more: number): void {
+    this.#transcode()
+    const instance = this.#instance
+    const { efforts } = instance.format
+    const isNone = this.#effort === NO_EFFORT
+    const effort = isNone ? (efforts.all[efforts.usual] as number) : this.#effort
+    const { zl_transcoder_dictionary } = instance.exports
+    const dictionary = isNone ? NULL : zl_transcoder_dictionary(this.#handle)
+    this.#forward(writePart(instance, dictionary, 0, effort, part, copied), part.length, more)
   }
 
   /** @param stays whether the part's memory is not reused before the chunk is released. */

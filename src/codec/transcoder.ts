@@ -7,6 +7,7 @@ import { outOfMemory, ProtocolError } from "./errors.js"
 import {
   FrameHead,
   frameError,
+  KEPT,
   LONG_HEAD_BYTES,
   MORE,
   PARTS_MAX,
@@ -20,12 +21,14 @@ import { findPlainBody } from "./long-bodies.js"
 import { NULL, type Pointer } from "./module-memory.js"
 import type { ReceiveSettings, Settings } from "./options.js"
 import { copied, writeLarge } from "./part-writer.js"
-import { FrontSource } from "./source.js"
+import { ArraySource, FrontSource } from "./source.js"
 import type { Traffic } from "./traffic.js"
 import type { Trainer } from "./trainer.js"
 import { LAST, uint64 } from "./wire.js"
 
 const NOTHING = new Uint8Array(0)
+/** Maximum plaintext of a part that is passed on as it came: who needs it has to find memory for it. */
+const KEPT_MAX_BYTES = 64 << 20
 
 /** Errors of zl_transcode; see zeromq_lz4.h. */
 const E_GREETING = -14
@@ -41,6 +44,8 @@ interface Large {
   pieces: Generator<Uint8Array> | undefined
   plainBytes: number
   plainLeft: number
+  /** The body of a received part that is passed on as it came. */
+  kept: Uint8Array | undefined
 }
 
 /** The consumer of a transcoder's output. */
@@ -71,6 +76,8 @@ export class Transcoder {
   /** Bytes of the input that were consumed, and whether the sink goes on. */
   #consumed = 0
   #goesOn = true
+  /** Whether compressed parts are passed on as they came. */
+  #keeps = false
   /** The large part whose body is being collected or, piece by piece, decoded. */
   #large: Large | undefined
 
@@ -144,7 +151,7 @@ export class Transcoder {
   transcode(chunk: Uint8Array, sink: TranscoderSink): void {
     let rest = chunk
     let goOn = true
-    while (goOn && (rest.length > 0 || this.#leftover.length > 0)) {
+    while (goOn && (rest.length > 0 || this.keepsBytes)) {
       const isContinued = this.#leftover.length > 0
       const bodyBytes = Math.min(rest.length, this.bodyLeft)
       if (bodyBytes > 0) {
@@ -157,7 +164,9 @@ export class Transcoder {
         rest = NOTHING
         goOn = this.sends
           ? this.#encodeLarge(this.#large, sink)
-          : this.#decodePiece(this.#large, sink)
+          : this.#keepsPart
+            ? this.#checkPiece(this.#large, sink)
+            : this.#decodePiece(this.#large, sink)
       } else {
         const end = isContinued || this.sends ? rest.length : findPlainBody(rest)
         goOn = this.#window(rest.subarray(0, end), sink)
@@ -171,6 +180,16 @@ export class Transcoder {
   set effort(effort: number) {
     this.#effort = effort
     this.#instance.exports.zl_sending_effort(this.handle, effort)
+  }
+
+  /**
+   * Sets whether parts that come compressed, without a dictionary and not in an arena, are passed on as
+   * they came, in frames with KEPT. They are decoded all the same, so that no others are passed on.
+   */
+  set keeps(keeps: boolean) {
+    if (keeps === this.#keeps) return
+    this.#keeps = keeps
+    this.#instance.exports.zl_receiving_keep(this.handle, keeps ? 1 : 0)
   }
 
   /** Bytes to come of a body passed on unchanged; 0 if kept bytes have to be transcoded before. */
@@ -190,7 +209,7 @@ export class Transcoder {
 
   /** Whether received bytes wait for more of them, or for `resume`. */
   get keepsBytes(): boolean {
-    return this.#leftover.length > 0
+    return this.#leftover.length > 0 || this.#large?.kept !== undefined
   }
 
   /** Goes on where the sink stopped. */
@@ -292,7 +311,10 @@ export class Transcoder {
     const bodyBytes = instance.wide(part, 0)
     const place = instance.word(part, 2)
     const index = instance.word(part, 3)
-    this.#large = { bodyBytes, place, index, pieces: undefined, plainBytes: 0, plainLeft: 0 }
+    this.#large = {
+      ...{ bodyBytes, place, index, pieces: undefined },
+      ...{ plainBytes: instance.wide(instance.part, 0), plainLeft: 0, kept: undefined },
+    }
     this.#need = bodyBytes
   }
 
@@ -340,6 +362,45 @@ export class Transcoder {
       this.#large = undefined
     }
     return sink.take(piece, false)
+  }
+
+  /** Whether a large part that begins now, or has begun to, is passed on as it came. */
+  get #keepsPart(): boolean {
+    const large = this.#large as Large
+    if (large.pieces) return large.kept !== undefined
+    return this.#keeps && !this.hasDictionary && large.plainBytes <= KEPT_MAX_BYTES
+  }
+
+  /**
+   * Decodes the next piece of a large part, and passes its body on as it came after the last one.
+   * Returns whether to go on.
+   */
+  #checkPiece(large: Large, sink: TranscoderSink): boolean {
+    const instance = this.#instance
+    const { zl_transcoder_receiver, zl_large_done } = instance.exports
+    let { pieces, kept } = large
+    if (!pieces || !kept) {
+      const decoder = new Decoder(instance, zl_transcoder_receiver(this.handle), this.#budgetBytes)
+      kept = this.#bodyOf(large).rest()
+      pieces = decoder.pieces(new ArraySource(kept), large.place, large.index)
+    }
+    const piece = pieces.next().value as Uint8Array
+    if (!large.kept) {
+      large.kept = kept
+      large.pieces = pieces
+      large.plainBytes = large.plainLeft = instance.wide(instance.part, 0)
+      this.#need = 0 // all of its body is here
+    }
+    large.plainLeft -= piece.length
+    if (large.plainLeft > 0) return sink.take(NOTHING, false)
+    const scratch = instance.scratch(OUTPUT, LONG_HEAD_BYTES)
+    zl_large_done(this.handle, scratch, ...uint64(large.plainBytes))
+    this.#large = undefined
+    this.#need = 1
+    const head = new Uint8Array(LONG_HEAD_BYTES)
+    const flags = KEPT | (large.place & LAST ? 0 : MORE)
+    sink.take(head.subarray(0, writeFrameHead(head, 0, flags, kept.length)), false)
+    return sink.take(kept, true)
   }
 
   /** Passes on the head of a large part and its transcoded body. Returns whether to go on. */

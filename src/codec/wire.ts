@@ -30,6 +30,11 @@ export function uint64(value: number): [low: number, high: number] {
   return [value >>> 0, Math.floor(value / 2 ** 32)]
 }
 
+/** Returns the sentinel at the start of a part of at least four bytes. */
+export function readSentinel(part: Uint8Array): number {
+  return new DataView(part.buffer, part.byteOffset, SENTINEL_BYTES).getUint32(0, true)
+}
+
 /** Writes a sentinel to the start of a part. */
 export function writeSentinel(part: Uint8Array, sentinel: number): void {
   for (let byte = 0; byte < SENTINEL_BYTES; byte++) part[byte] = (sentinel >>> (8 * byte)) & 0xff

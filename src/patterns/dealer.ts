@@ -9,6 +9,7 @@ export class Dealer extends SocketType {
   override readonly name: "DEALER" | "CLIENT" | "REQ" = "DEALER"
   override readonly connectsOnce: boolean = true
   override readonly sendTellsRoom: boolean = true
+  override readonly mayKeepForms: boolean = true
   protected override readonly in: FairQueue = new FairQueue()
   protected override readonly out: LoadBalancer = new LoadBalancer()
 

@@ -156,11 +156,12 @@ export class Distribution implements Flushable, SharedBatch {
   }
 
   #share(message: Message): void {
-    if (!this.#isShared()) {
+    const bytes = plainLength(message)
+    // Parts as they came are encoded apart.
+    if (!this.#isShared() || bytes === Number.POSITIVE_INFINITY) {
       this.seal()
       this.#shared = this.#pipes.first(this.#matching)
     }
-    const bytes = plainLength(message)
     const batch = this.#batch
     if (bytes > SHARED_COPIED_MAX_BYTES || (batch && batch.length + bytes > batch.maxBytes)) {
       this.#countShared()

@@ -1,6 +1,8 @@
 import { CONNECTION_PARTS_MAX } from "../base/limits.js"
 import { Queue } from "../base/queue.js"
+import { FormedPart } from "../codec/formed-part.js"
 import type { PeerConnection } from "../transport/transport.js"
+import { type Part, plainMessage } from "../zmtp/part.js"
 import { counted } from "./high-water-mark.js"
 import type { Message } from "./message.js"
 import { PackedMessage, type QueuedMessage, unpacked } from "./packed-message.js"
@@ -18,7 +20,7 @@ export type InboundConnection = Pick<
 export interface InboundInternals {
   readonly length: number
   /** Returns the queued messages after the first `count` ones. */
-  messagesAfter(count: number): Message[]
+  messagesAfter(count: number): Buffer[][]
   /** Whether the connection has been told to stop reading until there is room. */
   readonly isStopped: boolean
   readonly highWaterMark: number
@@ -92,7 +94,7 @@ export class Inbound {
     if (this.#conflates) this.clear()
     // Each of very many connections may add one message to a full socket.
     const isPacked = this.#queued.isFull && message.length > 1
-    this.#messages.push(isPacked ? new PackedMessage(message) : message)
+    this.#messages.push(isPacked ? new PackedMessage(plainMessage(message)) : message)
     this.#queued.added(message.length)
     this.#parts += message.length
     this.#bytes += bytesOf(message)
@@ -191,7 +193,8 @@ export class Inbound {
   get internals(): InboundInternals {
     return {
       length: this.#messages.length,
-      messagesAfter: (count) => [...this.#messages].slice(count).map(unpacked),
+      messagesAfter: (count) =>
+        [...this.#messages].slice(count).map((queued) => plainMessage(unpacked(queued))),
       isStopped: this.#isStopped,
       highWaterMark: this.#highWaterMark,
       readAheadBytes: this.#readAheadBytes,
@@ -206,8 +209,15 @@ export class Inbound {
   }
 }
 
+/** Returns the bytes of plaintext of a message. */
 function bytesOf(message: Message): number {
   let bytes = 0
-  for (let i = 0; i < message.length; i++) bytes += (message[i] as Buffer).length
-  return bytes
+  for (let i = 0; i < message.length; i++) bytes += (message[i] as Part).length
+  return bytes < Number.POSITIVE_INFINITY ? bytes : plainBytesOf(message)
 }
+
+const plainBytesOf = (message: Message): number =>
+  message.reduce(
+    (sum, part) => sum + (part instanceof FormedPart ? part.plainLength : part.length),
+    0,
+  )

@@ -1,6 +1,7 @@
 import { clearTimeout, clockMs, setTimeout } from "../base/runtime.js"
 import { throwLater } from "../base/throw-later.js"
 import { Chunk } from "../codec/chunk.js"
+import { hasForms } from "../codec/formed-part.js"
 import { isOutdated } from "../transport/last-poll.js"
 import type {
   Command,
@@ -187,10 +188,16 @@ export class Outbound implements Flushable {
     if (!this.credit.accepts && !this.checkWrite()) return false
     this.shared?.seal()
     const bytes = plainLength(message)
+    if (bytes === Number.POSITIVE_INFINITY) this.#writeAsCame(message)
+    else this.#write(message, bytes)
+    return true
+  }
+
+  #write(message: Message, bytes: number): void {
     if (this.conflates) this.drop()
     else if (this.queue.isLarge(message, bytes)) {
       this.#writeLarge(message)
-      return true
+      return
     } else if (this.queue.isFullFor(bytes)) {
       this.queue.encode()
       this.#flushNow()
@@ -198,12 +205,28 @@ export class Outbound implements Flushable {
     this.queue.append(message, bytes)
     this.credit.written++
     this.#flushLater()
-    return true
+  }
+
+  /** Queues a message with parts as they came, or their plaintext where that is not possible. */
+  #writeAsCame(message: Message): void {
+    const sent = this.queue.encoder.fit(message)
+    if (!hasForms(sent)) {
+      this.#write(sent, plainLength(sent))
+      return
+    }
+    if (this.conflates) this.drop()
+    this.queue.pushAsCame(sent)
+    this.credit.written++
+    this.#flushDue()
   }
 
   #writeLarge(message: Message): void {
     this.queue.pushLarge(message)
     this.credit.written++
+    this.#flushDue()
+  }
+
+  #flushDue(): void {
     if (this.queue.isDue) this.#flushNow()
     else this.#flushLater()
   }

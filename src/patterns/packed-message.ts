@@ -10,7 +10,7 @@ export class PackedMessage {
   readonly length: number
   readonly #frames: Buffer
 
-  constructor(message: Message) {
+  constructor(message: readonly Buffer[]) {
     this.length = message.length
     this.#frames = Buffer.allocUnsafeSlow(framesLength(message))
     writeFrames(this.#frames, 0, message)

@@ -1,4 +1,5 @@
 import type { Chunk } from "../codec/chunk.js"
+import { fitted } from "../codec/formed-part.js"
 import type { Packing } from "../codec/packing.js"
 import { encodeMeasured, repackMeasured } from "../transport/encode-measured.js"
 import type { Command, Encoding, MessageEncoder, PeerConnection } from "../transport/transport.js"
@@ -7,6 +8,10 @@ import type { Message } from "./message.js"
 import { subscriptionMessage } from "./subscription-changes.js"
 
 export const NO_FRAMES: Uint8Array = new Uint8Array(0)
+
+/** Returns a message with the plaintext of the parts that an encoder does not pass on as they came. */
+export const fittedTo = (encoder: MessageEncoder, packing: Packing, message: Message): Message =>
+  fitted(message, (part) => encoder.forwards(part, packing)) as Message
 
 export type EncodedConnection = Pick<PeerConnection, "packing" | "encoding">
 
@@ -80,14 +85,30 @@ export class PeerEncoder {
     const chunk = encodeMeasured(this.current, encoding, frames, message, options)
     // Messages in wire form cannot be sampled.
     if (encoding?.trains && (frames.length > 0 || message))
-      encoding.sampled([encoding], frames, message)
+      encoding.sampled([encoding], frames, message as Buffer[] | undefined)
     return chunk
+  }
+
+  /** Returns a message with the plaintext of the parts that the peer is not sent as they came. */
+  fit(message: Message): Message {
+    return fittedTo(this.current, this.packing, message)
+  }
+
+  /**
+   * Encodes a message with parts that are sent as they came. It says nothing about the effort.
+   *
+   * @throws Error of the encoder.
+   */
+  encodeAsCame(message: Message): Chunk {
+    this.#effort = undefined
+    const { packing, encoding } = this
+    return this.current.encode(NO_FRAMES, message, { packing, effort: encoding?.nextEffort() })
   }
 
   /** Returns a message that has to wait as bare frames, to be encoded later. */
   frame(message: Message): Chunk {
     this.#effort = undefined
-    return this.common.frame(message)
+    return this.common.frame(message as Buffer[])
   }
 
   /** Encodes a subscription as a message, for a peer that speaks ZMTP 3.0. */

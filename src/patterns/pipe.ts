@@ -6,6 +6,7 @@ import type {
   PeerConnection,
   PendingWrite,
 } from "../transport/transport.js"
+import { rememberForms } from "../zmtp/part.js"
 import { Inbound, type InboundConnection, type InboundInternals } from "./inbound.js"
 import type { Message } from "./message.js"
 import { Outbound, type OutboundConnection, type OutboundEvents } from "./outbound.js"
@@ -20,6 +21,8 @@ export type PipeConnection = InboundConnection &
 export interface PipeEvents {
   /** Whether the program has more messages to receive than it may in one turn of the event loop. */
   readonly isBehind?: boolean
+  /** Whether compressed parts are received as they came. */
+  readonly keepsForms?: boolean
   /**
    * Returns the socket type's rule that `message` breaks, which ends the connection. Most types
    * have none.
@@ -51,6 +54,8 @@ export interface PipeOptions {
   receiveHighWaterMark: number
   /** Whether only the latest message is kept, in each direction. */
   conflate: boolean
+  /** Whether the program can ask what received parts were on the wire. */
+  keepCompressed?: boolean
 }
 
 /** The state that the simulator's rules look at. */
@@ -88,6 +93,7 @@ export class Pipe implements MessageSink, OutboundEvents {
   distIndex = -1
   readonly out: Outbound
   readonly #inbound: Inbound
+  readonly #remembers: boolean
   #connection: PipeConnection | undefined
   /** The socket type; undefined once the pipe was terminated or abandoned. */
   #events: PipeEvents | undefined
@@ -108,6 +114,7 @@ export class Pipe implements MessageSink, OutboundEvents {
     receiveHighWaterBytes = 0,
   ) {
     this.#events = events
+    this.#remembers = options.keepCompressed ?? false
     this.out = new Outbound(this, encoder, options.sendHighWaterMark, options.conflate)
     this.#inbound = new Inbound(options, events, receiveHighWaterBytes || Number.POSITIVE_INFINITY)
   }
@@ -167,6 +174,10 @@ export class Pipe implements MessageSink, OutboundEvents {
 
   get isBehind(): boolean {
     return this.#events?.isBehind ?? false
+  }
+
+  get keepsForms(): boolean {
+    return this.#remembers || (this.#events?.keepsForms ?? false)
   }
 
   /** Returns whether to send without a poll: what is known of the peer is recent, and there is room. */
@@ -268,8 +279,10 @@ export class Pipe implements MessageSink, OutboundEvents {
 
   // -- Receiving -------------------------------------------------------------------
 
-  message(message: Message): boolean {
+  message(received: Message): boolean {
     this.out.endRest()
+    const isRemembered = this.#remembers && !this.#events?.keepsForms
+    const message = isRemembered ? rememberForms(received) : received
     if (this.#state !== "active") {
       this.#connection?.messageConsumed?.()
       return this.#state !== "abandoned"

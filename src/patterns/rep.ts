@@ -6,6 +6,7 @@ import type { Refusal } from "./socket-type.js"
 /** The REP socket: receives a request, then sends its reply (RFC 28). */
 export class Rep extends Router {
   override readonly name = "REP"
+  override readonly mayKeepForms = false
   /** The requester's pipe and the envelope of the reply; undefined once the reply has been sent. */
   #request: { pipe: Pipe; envelope: Message } | undefined
 

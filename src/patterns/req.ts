@@ -20,6 +20,7 @@ function violationOf(message: Message): string | undefined {
 /** The REQ socket: sends a request, then receives its reply (RFC 28). */
 export class Req extends Dealer {
   override readonly name = "REQ"
+  override readonly mayKeepForms = false
   override readonly sendTellsRoom = false
   override readonly violation: (message: Message) => string | undefined = violationOf
   #receivingReply = false

@@ -1,4 +1,6 @@
 import { clockMs, queueMicrotask } from "../base/runtime.js"
+import { FormedPart } from "../codec/formed-part.js"
+import { type Part, plaintextOf } from "../zmtp/part.js"
 import { FairQueue } from "./fair-queue.js"
 import type { Message } from "./message.js"
 import type { Pipe } from "./pipe.js"
@@ -6,12 +8,15 @@ import { type Fetched, Prefetch } from "./prefetch.js"
 import { randomId } from "./random-id.js"
 import { type Refusal, SocketType } from "./socket-type.js"
 
+const ID_MAX_BYTES = 255
+
 /**
  * The ROUTER socket: sends to the peer that the first part names, and prefixes received messages
  * with the sender's routing id.
  */
 export class Router extends SocketType {
   override readonly name: "ROUTER" | "REP" = "ROUTER"
+  override readonly mayKeepForms: boolean = true
   protected override readonly in: FairQueue = new FairQueue()
   readonly #out = new Map<string, Pipe>()
   /** Pipes whose peer has no routing id yet, or one that another peer already has. */
@@ -126,7 +131,10 @@ export class Router extends SocketType {
 
   /** Returns the pipe of the peer that the first part names. */
   #pipeFor(message: Message): Pipe | undefined {
-    return this.#out.get((message[0] as Buffer).toString("latin1"))
+    const id = message[0] as Part
+    // Most are longer than any id, so that there is no need to decode them.
+    if (id instanceof FormedPart && id.plainLength > ID_MAX_BYTES) return undefined
+    return this.#out.get(plaintextOf(id).toString("latin1"))
   }
 
   /** With `mandatory`, the program is to learn that a peer has gone, even after its last message. */

@@ -106,6 +106,12 @@ export class SendQueue<Connection extends QueueConnection> {
     this.push(this.encoder.frame(message))
   }
 
+  /** Encodes a message with parts that its encoder passes on as they came, and those before it. */
+  pushAsCame(message: Message): void {
+    this.encode()
+    this.push(this.encoder.encodeAsCame(message))
+  }
+
   /** Returns whether the batch has no room for a message of `bytes`. */
   isFullFor(bytes: number): boolean {
     return this.#batch !== undefined && this.#batch.length + bytes > this.#batch.maxBytes

@@ -1,11 +1,12 @@
 import type { Chunk } from "../codec/chunk.js"
 import { TRAINED_MAX } from "../codec/dictionary-groups.js"
+import { hasForms } from "../codec/formed-part.js"
 import type { Packing } from "../codec/packing.js"
 import { encodeMeasured } from "../transport/encode-measured.js"
 import type { Encoding, MessageEncoder } from "../transport/transport.js"
 import type { Batch } from "./batch.js"
 import type { Message } from "./message.js"
-import { NO_FRAMES } from "./peer-encoder.js"
+import { fittedTo, NO_FRAMES } from "./peer-encoder.js"
 import type { Pipe } from "./pipe.js"
 
 interface Group {
@@ -40,8 +41,11 @@ export function encodeForAll(
     let chunk: Chunk | undefined
     for (let last = message; ; last = undefined) {
       try {
-        if (frames.length > 0 || last !== undefined || batch?.messages)
-          chunk = encodeMeasured(encoder, encoding, frames, last, options)
+        const sent = last && fittedTo(encoder, packing, last)
+        // What is sent as it came says nothing about the effort.
+        const measures = sent && hasForms(sent) ? undefined : encoding
+        if (frames.length > 0 || sent !== undefined || batch?.messages)
+          chunk = encodeMeasured(encoder, measures, frames, sent, options)
       } catch (error) {
         errors.push(error)
         // The earlier messages were already accepted, so they must not be lost with this one.
@@ -119,7 +123,8 @@ function membersWith(encoder: MessageEncoder, groups: readonly Group[]): Pipe[] 
 }
 
 /** Trains dictionaries on messages, for the connections of each endpoint. */
-function sample(pipes: Pipe[], frames: Uint8Array, message: Message | undefined): void {
+function sample(pipes: Pipe[], frames: Uint8Array, last: Message | undefined): void {
+  const message = last && hasForms(last) ? undefined : (last as Buffer[] | undefined)
   const byEndpoint = new Map<MessageEncoder, Encoding[]>()
   for (const { out } of pipes) {
     const { common, encoding } = out.encoder

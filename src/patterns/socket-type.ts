@@ -66,6 +66,11 @@ export abstract class SocketType implements PipeEvents {
     return true
   }
 
+  /** Whether the type passes on received parts of which it reads none but the first. */
+  readonly mayKeepForms: boolean = false
+  /** Whether compressed parts are received as they came: a proxy passes them on. */
+  keepsForms = false
+
   /** Number of peers with room, for the types that send in turn. */
   get turns(): number {
     return 1

@@ -1,3 +1,4 @@
+import { type Part, plaintextOf } from "../zmtp/part.js"
 import type { Message } from "./message.js"
 import type { Refusal } from "./socket-type.js"
 import { XSub } from "./xsub.js"
@@ -12,7 +13,7 @@ export class Sub extends XSub {
   }
 
   protected override accepts(message: Message): boolean {
-    return this.topics.matches(message[0] as Buffer) !== this.options.invertMatching
+    return this.topics.matches(plaintextOf(message[0] as Part)) !== this.options.invertMatching
   }
 
   override hasOut(): boolean {

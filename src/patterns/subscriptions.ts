@@ -108,6 +108,11 @@ export class MultiTopics<T> {
     return { count: subscribed?.nodes.size ?? 0, bytes: subscribed?.bytes ?? 0 }
   }
 
+  /** Whether all topics are empty, so that no part has to be looked at. */
+  get areEmpty(): boolean {
+    return this.#topics.root.children === undefined
+  }
+
   /** Returns whether a topic is one too many for a subscriber. */
   isFull(subscriber: T, topic: Buffer): boolean {
     const { count, bytes } = this.of(subscriber)

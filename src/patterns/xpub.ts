@@ -1,4 +1,6 @@
 import { runInTurns } from "../base/in-turns.js"
+import { FormedPart } from "../codec/formed-part.js"
+import { type Part, plaintextOf } from "../zmtp/part.js"
 import { Distribution } from "./distribution.js"
 import type { Message } from "./message.js"
 import type { Pipe } from "./pipe.js"
@@ -11,6 +13,8 @@ import { type Entry, type Notice, Notices, PipeMessages } from "./xpub-notices.j
  * ours while they take little memory.
  */
 const READ_AHEAD_BYTES = 192 * 1024
+
+const NO_TOPIC = Buffer.alloc(0)
 
 /** The XPUB socket: sends to all peers that subscribed to a topic, and receives their subscriptions. */
 export class XPub extends SocketType {
@@ -63,7 +67,10 @@ export class XPub extends SocketType {
   #match(message: Message): void {
     const out = this.out
     out.unmatch()
-    this.#topics.match(message[0] as Buffer, (pipe) => out.match(pipe))
+    const first = message[0] as Part
+    // Decoding a part only to find that everybody gets it would be in vain.
+    const isUnread = first instanceof FormedPart && this.#topics.areEmpty
+    this.#topics.match(isUnread ? NO_TOPIC : plaintextOf(first), (pipe) => out.match(pipe))
     if (this.options.invertMatching) out.reverseMatch()
   }
 
@@ -105,11 +112,12 @@ export class XPub extends SocketType {
    * messages, as do programs with an XSUB. Other messages stay in their pipe, whose limits stop the
    * peer.
    */
-  takes(pipe: Pipe, message: Message): boolean {
+  takes(pipe: Pipe, received: Message): boolean {
+    const message = received as Buffer[] // it keeps no forms
     if (message.some(isSubscription)) {
       // As in libzmq, each part may be a subscription. If it follows an ordinary part, its notice
       // is the last part of the same message.
-      const rest: Message = []
+      const rest: Buffer[] = []
       for (const part of message) {
         const notice = isSubscription(part)
           ? this.#subscription(pipe, part[0] === 1, part.subarray(1))

@@ -1,3 +1,4 @@
+import { plainMessage } from "../zmtp/part.js"
 import { Distribution } from "./distribution.js"
 import { FairQueue } from "./fair-queue.js"
 import type { Message } from "./message.js"
@@ -11,6 +12,7 @@ export class XSub extends SocketType {
   override readonly name: "XSUB" | "SUB" = "XSUB"
   override readonly resubscribes = true
   override readonly connectsOnce: boolean = false
+  override readonly mayKeepForms: boolean = true
   protected override readonly in: FairQueue = new FairQueue()
   protected readonly topics: Topics = new Topics()
   protected override readonly out: Distribution = new Distribution()
@@ -38,7 +40,9 @@ export class XSub extends SocketType {
     this.out.activated(pipe)
   }
 
-  override send(message: Message): Refusal | undefined {
+  override send(parts: Message): Refusal | undefined {
+    // Any of them may be a subscription.
+    const message = plainMessage(parts)
     const [first] = message as [Buffer]
     if (message.length === 1 && isSubscription(first)) {
       if (first[0] === 1) this.subscribe(first.subarray(1))
@@ -46,7 +50,7 @@ export class XSub extends SocketType {
       return undefined
     }
     // As in libzmq, each part may be a subscription, which is sent with the other parts.
-    const passed = message.some(isSubscription) ? message.filter(this.#passes, this) : message
+    const passed = message.some(isSubscription) ? message.filter(this.#passes, this) : parts
     if (passed.length > 0) this.out.sendToAll(passed)
     return undefined
   }

@@ -3,6 +3,7 @@ import type { Socket as ZmqSocket } from "zeromq"
 import { isOurs } from "../transport/address.js"
 import { explanation } from "../transport/zmq-error.js"
 import { loadZeromq } from "../zeromq.js"
+import type { CompressedPart } from "./compressed-part.js"
 import { ENDPOINT_OPTIONS, type EndpointOptions } from "./endpoints/endpoint-options.js"
 import { lz4Endpoints } from "./endpoints/lz4-endpoints.js"
 import {
@@ -13,7 +14,7 @@ import {
 } from "./endpoints/native-endpoints.js"
 import { unwatch, watch } from "./event-loop/exit.js"
 import type { Lz4 } from "./lz4.js"
-import { defineMessageMethods } from "./message-methods.js"
+import { defineMessageMethods, type SendOptions } from "./message-methods.js"
 import {
   checkSocketOptions,
   explainRefusal,
@@ -64,8 +65,27 @@ export type Lz4Class<C extends SocketClass> = {
   readonly prototype: Lz4Instance<InstanceType<C>>
 }
 
+/** What `send` takes besides zeromq.js's messages `M`: parts in the form in which they came. */
+export type SentMessage<M> = M extends readonly (infer P)[]
+  ? readonly (P | CompressedPart)[]
+  : M | CompressedPart
+/** The options of `send`, with those that zeromq.js has for the class, `O`. */
+export type SendOptionsOf<O extends readonly unknown[]> = O extends readonly [infer First]
+  ? [options: First & SendOptions]
+  : [options?: SendOptions]
+
+/** The addition to a socket class that sends. */
+export type Lz4Writable<S> =
+  S extends zmq.Writable<infer M, infer O>
+    ? {
+        /** Sends a message as zeromq.js does. Its parts may be compressed already. */
+        send(message: SentMessage<M>, ...options: SendOptionsOf<O>): Promise<void>
+      }
+    : unknown
+
 /** A socket of zeromq.js that also speaks `lz4+tcp://`. */
 export type Lz4Instance<S extends ZmqSocket> = S &
+  Lz4Writable<S> &
   Lz4Socket<
     S["connect"] extends (address: string, options?: infer Options) => void ? Options : unknown
   >

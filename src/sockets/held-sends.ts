@@ -1,6 +1,7 @@
 import { Queue } from "../base/queue.js"
 import { clockMs } from "../base/runtime.js"
 import { partDetached } from "../codec/errors.js"
+import { FormedPart } from "../codec/formed-part.js"
 import type { Message } from "../patterns/message.js"
 import type { Routing } from "../patterns/socket-type.js"
 import type { Deadline } from "../transport/deadline.js"
@@ -116,6 +117,6 @@ export class HeldSends {
 
 function bytesOf(message: Message): number {
   let bytes = 0
-  for (const { length } of message) bytes += length
+  for (const part of message) bytes += part instanceof FormedPart ? part.bytes.length : part.length
   return bytes
 }

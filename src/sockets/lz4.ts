@@ -12,6 +12,7 @@ import { addTraffic, type Traffic } from "../codec/traffic.js"
 import type { Pipe } from "../patterns/pipe.js"
 import { formatOf } from "../transport/address.js"
 import type { ConnectionCounts, DirectionCounts, PeerConnection } from "../transport/transport.js"
+import { type CompressedPart, compressedOf } from "./compressed-part.js"
 import {
   CONNECTION,
   type ConnectionMessage,
@@ -129,6 +130,17 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
   async flush(options: FlushOptions = {}): Promise<void> {
     const { timeout } = ownOptions(options, ["timeout"])
     await this.#flush(integer("timeout", timeout, -1, -1, TIMEOUT_MAX_MS))
+  }
+
+  /**
+   * Returns what a received part was on the wire, if it came compressed over an endpoint with
+   * `keepCompressed`, without a dictionary, not in an arena, and with at least 512 bytes of plaintext;
+   * otherwise undefined. `part` is the Buffer that `receive()` returned, not a view of it.
+   *
+   * @throws TypeError if `part` is not a Uint8Array.
+   */
+  compressedOf(part: Uint8Array): CompressedPart | undefined {
+    return compressedOf(part)
   }
 
   /** The open connections. */

@@ -1,11 +1,21 @@
 import type { Socket as ZmqSocket } from "zeromq"
+import { boolean, own, ownOptions } from "../codec/options.js"
 import { GROUP_MAX_BYTES, type Message } from "../patterns/message.js"
 import type { Routing } from "../patterns/socket-type.js"
 import { isSubscription } from "../patterns/subscriptions.js"
 import { explained } from "../transport/zmq-error.js"
+import { plainMessage } from "../zmtp/part.js"
+import { areThereCompressedParts } from "./compressed-part.js"
 import { EarlyOperations } from "./early-operations.js"
 import type { NativeMethods } from "./endpoints/native-endpoints.js"
-import { copyBytes, copyMessage, type Received, toMessage } from "./message.js"
+import {
+  copyBytes,
+  copyMessage,
+  plainValue,
+  type Received,
+  toMessage,
+  withForm,
+} from "./message.js"
 import { checkGroup, checkRoutingNumber } from "./mistakes.js"
 import type { SocketCore } from "./socket-core.js"
 import { type Core, ensureState, stateOf } from "./state.js"
@@ -84,30 +94,32 @@ export function defineMessageMethods(
   if (native.send) {
     const send = native.send
     const takesRouting = className in ROUTING
-    define("send", function (this: ZmqSocket, ...args: unknown[]): Promise<void> {
+    define("send", function (this: ZmqSocket, ...given: unknown[]): Promise<void> {
       const core = coreOf(this)
+      const compress = given.length > 1 ? readCompress(given[1], className) : undefined
       if (core === undefined) {
+        const args = given.length > 0 ? forNative(given, takesRouting) : given
         const [value, ...more] = args
         // zeromq.js refuses wrong arguments at once. Classes with routing never wait here.
         if (value === undefined || more.length > 0 || !wouldWait(this, "send")) {
           const sending = recordExchange(this, true, send.apply(this, args))
-          if (className === "XSubscriber") recordSubscriptions(this, toMessage(value))
+          if (className === "XSubscriber") recordSubscriptions(this, plainMessage(toMessage(value)))
           return sending
         }
         // The program may reuse its memory while the operation is pending.
-        const message = copyMessage(toMessage(value))
+        const message = copyMessage(formed(toMessage(given[0]), compress))
         return afterFirstEndpoint(
           this,
           "send",
           (operations, timeoutMs) => operations.send(message, NO_ROUTING, timeoutMs),
-          () => recordExchange(this, true, send.call(this, message)),
+          () => recordExchange(this, true, send.call(this, plainMessage(message))),
         )
       }
-      const isUsual = args.length === 1 && args[0] !== undefined && !takesRouting
-      if (!isUsual) checkSendArguments(args, takesRouting)
+      const isUsual = given.length === 1 && given[0] !== undefined && !takesRouting
+      if (!isUsual) checkSendArguments(given, takesRouting)
       core.operations.checkUsable()
-      const routing = takesRouting ? toRouting(className, args[1] as object) : NO_ROUTING
-      return core.operations.send(toMessage(args[0]), routing)
+      const routing = takesRouting ? toRouting(className, given[1] as object) : NO_ROUTING
+      return core.operations.send(formed(toMessage(given[0]), compress), routing)
     })
   }
 
@@ -183,7 +195,7 @@ function toNext(value: Received): Next {
 }
 
 /** Records the subscriptions that an XSUB sends before it has a socket core. */
-function recordSubscriptions(socket: ZmqSocket, message: Message): void {
+function recordSubscriptions(socket: ZmqSocket, message: Buffer[]): void {
   const parts = message.filter(isSubscription)
   if (parts.length === 0) return
   const { subscriptions } = ensureState(socket)
@@ -206,12 +218,56 @@ function toGroup(given: string | Buffer): Buffer {
   return end < 0 ? group : group.subarray(0, end)
 }
 
+/** Options of `send()`. */
+export interface SendOptions {
+  /**
+   * `false`: the message is sent plain, in no arena, and no dictionary is trained on it: what is
+   * compressed already, what is secret beside text of others, or what has to be fast. `true`: each of
+   * its parts is compressed if that makes it shorter, even below `minCompressSize`, and where the
+   * endpoint compresses nothing, as with CURVE. zeromq.js's own endpoints ignore it.
+   */
+  compress?: boolean | undefined
+}
+
+/** Returns whether a value is an object of options. `{}` and all else are refused as zeromq.js does. */
+function isOptions(value: unknown): value is object {
+  if (typeof value !== "object" || value === null) return false
+  const prototype = Object.getPrototypeOf(value)
+  return (prototype === Object.prototype || prototype === null) && Object.keys(value).length > 0
+}
+
+/**
+ * Reads the option of send() that all classes have.
+ *
+ * @throws TypeError for others than those of the class, and for values that are not boolean.
+ */
+function readCompress(options: unknown, className: string): boolean | undefined {
+  if (!isOptions(options)) return undefined // another check refuses it
+  // zeromq.js ignores other properties of an object with the routing.
+  const isRouting = className in ROUTING
+  const { compress } = isRouting
+    ? (own(options) as SendOptions)
+    : ownOptions(options as SendOptions, ["compress"])
+  return compress === undefined ? undefined : boolean("compress", compress)
+}
+
+const formed = (message: Message, compress: boolean | undefined): Message =>
+  compress === undefined ? message : withForm(message, compress)
+
+/** Returns what zeromq.js's send() takes in the place of these arguments. */
+function forNative(given: unknown[], takesRouting: boolean): unknown[] {
+  if (given.length === 1 && !areThereCompressedParts()) return given
+  const [value, ...more] = given
+  const isOption = !takesRouting && more.length === 1 && isOptions(more[0])
+  return [plainValue(value), ...(isOption ? [] : more)]
+}
+
 function checkSendArguments(args: unknown[], takesRouting: boolean): void {
   const [message, options] = args
   if (message === undefined) throw new TypeError("Message must be present")
   if (takesRouting && (typeof options !== "object" || options === null))
     throw new TypeError("Options must be an object")
-  const max = takesRouting ? 2 : 1
+  const max = takesRouting || isOptions(options) ? 2 : 1
   if (args.length <= max) return
   const expected = max === 1 ? "1 argument" : `${max} arguments`
   throw new TypeError(`Expected ${expected} but received ${args.length}`)

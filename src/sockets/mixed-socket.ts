@@ -8,7 +8,7 @@ import type {
 } from "../patterns/socket-type.js"
 import type { SocketTypeName } from "../zmtp/socket-types.js"
 import { AllOrNone } from "./all-or-none.js"
-import { copyMessage, type Received, receiveFrom } from "./message.js"
+import { copyMessage, type Received, type ReceivedParts, receiveFrom } from "./message.js"
 import { NativePipe, type NativeSocket } from "./native-pipe.js"
 
 type Side = "native" | "own"
@@ -64,7 +64,7 @@ export class MixedSocket {
   readonly #allOrNone: AllOrNone
   /** For an XPUB: the subscriptions of both sides, and a notice of our side that was read ahead. */
   readonly #notices: MixedXpubNotices | undefined
-  #ownNotice: Received | undefined
+  #ownNotice: ReceivedParts | undefined
   /** The side whose turn it is to send, and the number of messages sent in this turn. */
   #sendTurn: Side
   #sentInTurn = 0
@@ -133,7 +133,7 @@ export class MixedSocket {
     return this.#hasOwn() || (this.#mayReceive("native") && this.native.isReadable)
   }
 
-  receive(): Received | Refusal {
+  receive(): ReceivedParts | Refusal {
     const hasNative = this.#mayReceive("native") && this.native.hasIn()
     const side = hasNative && (this.#receiveTurn === "native" || !this.#hasOwn()) ? "native" : "own"
     const message = side === "native" ? (this.native.read() as Received) : this.#receiveOwn()
@@ -164,7 +164,7 @@ export class MixedSocket {
     return this.#ownNotice !== undefined || this.#type.hasIn()
   }
 
-  #receiveOwn(): Received | Refusal {
+  #receiveOwn(): ReceivedParts | Refusal {
     if (!this.#mayReceive("own"))
       return this.#rules.exchangeBegins === "send" && this.#exchange ? "EAGAIN" : "EFSM"
     const notice = this.#ownNotice

@@ -1,6 +1,7 @@
 import { clearInterval, setInterval, setTimeout } from "../base/runtime.js"
 import type { Message } from "../patterns/message.js"
 import type { Routing } from "../patterns/socket-type.js"
+import { plainMessage } from "../zmtp/part.js"
 import type { Received } from "./message.js"
 
 /** Milliseconds after which libzmq's receive() ends, as a pending one cannot be cancelled. */
@@ -105,7 +106,7 @@ export class NativePipe {
 
   /** Sends a message, which must not be modified until the promise settles. */
   write(message: Message, routing: Routing): Promise<void> | undefined {
-    return this.#socket.isClosed ? undefined : this.#socket.send(message, routing)
+    return this.#socket.isClosed ? undefined : this.#socket.send(plainMessage(message), routing)
   }
 
   /** Polls libzmq for room while `wanted`, because libzmq does not report it. */

@@ -10,7 +10,7 @@ import type { SocketTypeName } from "../zmtp/socket-types.js"
 import type { Hold } from "./event-loop/hold.js"
 import { TurnBudget } from "./event-loop/turn.js"
 import { HeldSends, type PendingCall, type PendingSend } from "./held-sends.js"
-import { copyMessage, type Received, receiveFrom } from "./message.js"
+import { copyMessage, type Received, type ReceivedParts, receiveFrom } from "./message.js"
 import { busyError, refusalError } from "./mistakes.js"
 import type { MixedSocket } from "./mixed-socket.js"
 import { NATIVE_RECEIVE_MS } from "./native-pipe.js"
@@ -326,7 +326,13 @@ export class Operations implements SocketTypeEvents {
     return this.budget.turnAfter(message)?.then(() => message) ?? Promise.resolve(message)
   }
 
+  /** Receives a message for the program. */
   tryReceive(): Received | Refusal {
+    return this.tryReceiveParts() as Received | Refusal // only a proxy lets the type keep forms
+  }
+
+  /** Receives a message as it came. */
+  tryReceiveParts(): ReceivedParts | Refusal {
     return this.mixed ? this.mixed.receive() : receiveFrom(this.type)
   }
 

@@ -1,5 +1,6 @@
 import type * as zmq from "zeromq"
 import type { Socket } from "zeromq"
+import { FormedPart } from "../codec/formed-part.js"
 import type { Message } from "../patterns/message.js"
 import type { Routing } from "../patterns/socket-type.js"
 import { afterPoll } from "../transport/last-poll.js"
@@ -83,12 +84,16 @@ class Forwarding {
 
   constructor(front: Socket, back: Socket) {
     this.#sockets = [front, back]
-    const ends = this.#sockets.map((socket) => coreFor(socket).operations)
+    const cores = this.#sockets.map(coreFor)
+    const ends = cores.map(({ operations }) => operations)
     for (const socket of this.#sockets) (stateOf(socket) as SocketState).blocked = "own"
     for (const operations of ends) {
       operations.endPending()
       operations.proxy = this
     }
+    // Where nobody can be sent parts as they came, they would be decoded twice.
+    for (const [i, core] of cores.entries())
+      core.keepForms(stateOf(this.#sockets[1 - i] as Socket)?.endpointCount !== 0)
     this.done = this.#run(ends as [Operations, Operations])
   }
 
@@ -148,8 +153,9 @@ class Forwarding {
         try {
           await send(to, message, routing)
         } catch (error) {
-          // A message of too many parts is dropped, so that a peer cannot end the proxy with one.
-          if ((error as { code?: string }).code !== "ERR_OUT_OF_RANGE") throw error
+          // A message of too many parts, or too large for the memory, is dropped, so that a peer cannot
+          // end the proxy with one.
+          if (!(error instanceof RangeError)) throw error
         }
       } else {
         const mayReceive = hasOut && !this.#isPaused
@@ -204,10 +210,10 @@ async function sendLater(to: Operations, message: Message, routing: Routing): Pr
 
 /** Receives a message, of which there is one: its parts, and its routing. */
 function receive(from: Operations): [message: Message, routing: Routing] {
-  const received = from.tryReceive()
+  const received = from.tryReceiveParts()
   if (typeof received === "string") throw from.refused(received, receive)
   const last = received.at(-1)
-  if (Buffer.isBuffer(last)) return [received as Message, {}]
+  if (Buffer.isBuffer(last) || last instanceof FormedPart) return [received as Message, {}]
   return [received.slice(0, -1) as Message, last as Routing]
 }
 

@@ -40,6 +40,13 @@ export class SocketCore implements Core {
     return this.operations.isClosed
   }
 
+  /** Sets whether compressed parts are received as they came, for a proxy, if the type allows that. */
+  keepForms(wanted: boolean): void {
+    const keeps = wanted && this.type.mayKeepForms
+    this.type.keepsForms = keeps
+    for (const endpoint of this.endpoints.open) endpoint.keepForms(keeps)
+  }
+
   changeHighWaterMarks(socket: Socket): void {
     this.endpoints.changeHighWaterMarks(socket)
   }

@@ -62,7 +62,7 @@ export class EncodedWrites<Connection> {
     if (!encoded) return
     encoded.push(form)
     chunk.share(2)
-    this.#bytes += chunk.bytes.length
+    this.#bytes += chunk.length
     for (const [oldest, entry] of this.#entries) {
       const fits = this.#bytes <= KEPT_MAX_BYTES && this.#entries.size <= KEPT_MAX
       if (fits || oldest === write) break
@@ -89,7 +89,7 @@ export class EncodedWrites<Connection> {
   #drop(write: number, { encoded }: Entry<Connection>): void {
     this.#entries.delete(write)
     for (const { chunk } of encoded) {
-      this.#bytes -= chunk.bytes.length
+      this.#bytes -= chunk.length
       chunk.release()
     }
   }

@@ -6,12 +6,26 @@ import { concat } from "../codec/arrays.js"
 import { framesChunk } from "../codec/bare-frames.js"
 import { Chunk, ChunkBuilder } from "../codec/chunk.js"
 import { outOfMemory } from "../codec/errors.js"
-import { countFrames, framesLength, writeFrames } from "../codec/frames.js"
+import type { FormatName } from "../codec/format.js"
+import {
+  type AnyPart,
+  bodyOf,
+  FormedPart,
+  hasForms,
+  type KeptPart,
+  withoutKept,
+  writeParts,
+} from "../codec/formed-part.js"
+import { countFrames, framesLength } from "../codec/frames.js"
+import type { Settings } from "../codec/options.js"
 import type { Packing } from "../codec/packing.js"
 import type { Slab } from "../codec/slabs.js"
 import type { MessageEncoder, OpenMemory } from "../transport/transport.js"
 import { type ConnectionThread, RemoteConnection } from "./remote-connection.js"
 import { SharedSlabs } from "./shared-slabs.js"
+
+/** The memory of all frames for other threads. */
+export const slabs: SharedSlabs = new SharedSlabs()
 
 const NO_FRAMES = new Uint8Array(0)
 const NO_PARTS: readonly Uint8Array[] = []
@@ -21,35 +35,46 @@ const NO_PARTS: readonly Uint8Array[] = []
  * the worker. Large parts that have to wait are copied when their turn comes.
  */
 class Framer implements MessageEncoder {
-  readonly slabs: SharedSlabs = new SharedSlabs()
+  readonly #formats: readonly FormatName[]
   readonly dictionaryFrame: undefined
   /** The worker packs the messages as their peer reads them. */
   readonly packing: Packing = "frames"
   readonly #builder = new ChunkBuilder()
+
+  /** @param formats those of its endpoints. */
+  constructor(...formats: FormatName[]) {
+    this.#formats = formats
+  }
 
   /** Always 0, because the worker decides which parts are sent plain. */
   plainBelow(): number {
     return 0
   }
 
-  encode(frames: Uint8Array, message: readonly Uint8Array[] = NO_PARTS): Chunk {
-    const open = message.length === 0 ? this.slabs.of(frames) : undefined
+  /** The worker decides what its connection is sent, but it knows only the formats of its endpoint. */
+  forwards({ format }: KeptPart): boolean {
+    return this.#formats.includes(format)
+  }
+
+  encode(frames: Uint8Array, message: readonly AnyPart[] = NO_PARTS): Chunk {
+    const open = message.length === 0 ? slabs.of(frames) : undefined
     if (open) {
       open.live++
       return newChunk(frames, countFrames(frames).messages, open, frames.byteOffset)
     }
-    const parts = message.map(fixedView)
-    const bytes = frames.length + framesLength(parts)
+    const isFormed = hasForms(message)
+    const parts = message.map((part) => (part instanceof FormedPart ? part : fixedView(part)))
+    const bytes = frames.length + framesLength(parts.map(bodyOf))
     const slab = this.#slabFor(bytes)
     const start = slab.used
     copyShared(slab.bytes, start, frames)
-    writeFrames(slab.bytes, start + frames.length, parts)
+    writeParts(slab.bytes, start + frames.length, parts)
     const messages = countFrames(frames).messages + (message.length > 0 ? 1 : 0)
-    return chunkOf(slab, bytes, messages)
+    return chunkOf(slab, bytes, messages, isFormed)
   }
 
   #slabFor(bytes: number): Slab {
-    return this.slabs.withRoom(bytes) ?? this.slabs.ofAtLeast(bytes)
+    return slabs.withRoom(bytes) ?? slabs.ofAtLeast(bytes)
   }
 
   /**
@@ -83,20 +108,21 @@ class Framer implements MessageEncoder {
 
   /** Copies a chunk to shared memory. No part is detached. */
   repack(chunk: Chunk): Chunk {
-    const { length, messages } = chunk
+    const { length, messages, hasForms } = chunk
     const slab = this.#slabFor(length)
     let at = slab.used
     for (const piece of chunk.arrays) {
       copyShared(slab.bytes, at, piece)
       at += piece.length
     }
-    const copied = chunkOf(slab, length, messages)
+    const copied = chunkOf(slab, length, messages, hasForms)
     chunk.release()
     return copied
   }
 
   /** Returns the frames, without a copy if no part is elsewhere: the memory is shared and not reused. */
   plainFrames(chunk: Chunk): Uint8Array {
+    if (chunk.hasForms) return withoutKept(chunk.bytes)
     return chunk.references.length > 0 ? concat(chunk.arrays) : chunk.bytes
   }
 
@@ -106,14 +132,20 @@ class Framer implements MessageEncoder {
 }
 
 /** Returns a chunk of the next bytes of a slab. */
-function chunkOf(slab: Slab, length: number, messages: number): Chunk {
+function chunkOf(slab: Slab, length: number, messages: number, hasForms = false): Chunk {
   const start = slab.used
   slab.used += length
   slab.live++
-  return newChunk(slab.bytes.subarray(start, slab.used), messages, slab, start)
+  return newChunk(slab.bytes.subarray(start, slab.used), messages, slab, start, hasForms)
 }
 
-function newChunk(bytes: Uint8Array, messages: number, slab: Slab, start: number): Chunk {
+function newChunk(
+  bytes: Uint8Array,
+  messages: number,
+  slab: Slab,
+  start: number,
+  hasForms = false,
+): Chunk {
   // The worker counts bytes when it encodes them.
   const content = {
     messages,
@@ -121,9 +153,17 @@ function newChunk(bytes: Uint8Array, messages: number, slab: Slab, start: number
     wireBytes: 0,
     dictionary: undefined,
     packing: "frames" as const,
+    hasForms,
   }
   return new Chunk(bytes, content, slab, start)
 }
 
-/** The only instance, so that a message to several threads is framed once. */
-export const framer: Framer = new Framer()
+/** For each set of formats the only instance, so that a message to several threads is framed once. */
+const framers = {
+  lz4: new Framer("lz4"),
+  zstd: new Framer("zstd"),
+  both: new Framer("lz4", "zstd"),
+}
+
+export const framerFor = ({ format, other }: Pick<Settings, "format" | "other">): Framer =>
+  other ? framers.both : framers[format]

@@ -22,6 +22,8 @@ export interface Write {
   bytes: Uint8Array
   /** The same for all connections that make this write, and for no other write. */
   number: number
+  /** Whether it is one message with compressed parts as they came. */
+  hasForms?: boolean
 }
 
 /** A mark in the queue of writes. It is answered when the writes before it have been flushed. */
@@ -31,6 +33,8 @@ interface FlushMark {
 
 /** The members of an endpoint that its hosted connections use. */
 export interface ConnectionEndpoint {
+  /** Whether compressed parts are passed on as they came. */
+  readonly keepsForms: boolean
   /** @throws Error when memory is out. */
   encode(write: Write, by: HostedConnection): Chunk
   flushed(connection: number): void
@@ -67,6 +71,10 @@ export class HostedConnection implements FrameRelaySink {
     this.#outbox = outbox
     this.#granted = credit
     this.state.effort = connection.effort
+  }
+
+  get keepsForms(): boolean {
+    return this.#endpoint.keepsForms
   }
 
   // -- Sending ---------------------------------------------------------------------

@@ -1,12 +1,14 @@
 import type { MessagePort } from "node:worker_threads"
 import type { Chunk } from "../codec/chunk.js"
 import { TRAINED_MAX } from "../codec/dictionary-groups.js"
+import { fitted, hasForms, isFormed, readParts } from "../codec/formed-part.js"
+import type { Packing } from "../codec/packing.js"
 import { Sender } from "../codec/sender.js"
 import type { HostPort } from "../transport/address.js"
 import type { Connection } from "../transport/connection.js"
 import type { ConnectionEncoding } from "../transport/connection-encoding.js"
 import type { Dialer } from "../transport/dialer.js"
-import { encodeMeasured } from "../transport/encode-measured.js"
+import { encodeMeasured, type MeasuredOptions } from "../transport/encode-measured.js"
 import type { Listener } from "../transport/listener.js"
 import { LocalTransport } from "../transport/local-transport.js"
 import type { EndpointEvent } from "../transport/transport.js"
@@ -19,7 +21,22 @@ import type { WorkerOutbox } from "./worker-outbox.js"
 /** Number of consecutive writes of a single connection after which there is no group. */
 const ALONE_MAX = 100
 
+const NO_FRAMES = new Uint8Array(0)
+
 let lastConnection = 0
+
+/** Encodes a message with parts as they came, which are sent like that where that is possible. */
+function encodeKept(
+  sender: Sender,
+  encoding: ConnectionEncoding | undefined,
+  { bytes }: Write,
+  options: MeasuredOptions & { packing: Packing; stays: boolean },
+): Chunk {
+  // Only the memory of a write that one connection makes stays until it is written.
+  const message = readParts(options.stays ? bytes : new Uint8Array(bytes))
+  const sent = fitted(message, (part) => sender.forwards(part, options.packing))
+  return encodeMeasured(sender, hasForms(sent) ? undefined : encoding, NO_FRAMES, sent, options)
+}
 
 /** An endpoint on a worker, which reports its events to the socket thread. */
 export class HostedEndpoint {
@@ -32,6 +49,7 @@ export class HostedEndpoint {
   /** Those of all endpoints of this worker. */
   readonly #connections: Map<number, HostedConnection>
   readonly #gone: () => void
+  keepsForms: boolean
   #isClosed = false
   #isGone = false
   readonly #writes = new EncodedWrites<HostedConnection>()
@@ -44,7 +62,7 @@ export class HostedEndpoint {
 
   constructor(
     number: number,
-    { options, tcp, credit, destination }: EndpointSpec,
+    { options, tcp, credit, destination, keepsForms = false }: EndpointSpec,
     outbox: WorkerOutbox,
     connections: Map<number, HostedConnection>,
     gone: () => void,
@@ -52,6 +70,7 @@ export class HostedEndpoint {
     this.#number = number
     this.#outbox = outbox
     this.#credit = credit
+    this.keepsForms = keepsForms
     this.#connections = connections
     this.#gone = gone
     this.#sender = new Sender(options.settings, options.acceptsPlain)
@@ -89,7 +108,11 @@ export class HostedEndpoint {
 
   /** Writes frames of whole messages, at once or after the handshake. They are lost if that fails. */
   deliver(frames: Uint8Array[]): void {
-    this.#deliveries = frames.map((bytes) => ({ bytes, number: NOT_SHARED }))
+    this.#deliveries = frames.map((bytes) => ({
+      bytes,
+      number: NOT_SHARED,
+      hasForms: isFormed(bytes),
+    }))
     ;(this.#target as Dialer).hurry()
     for (const hosted of this.#live.values())
       if (hosted.connection.sink === hosted) this.#deliverTo(hosted)
@@ -140,10 +163,12 @@ export class HostedEndpoint {
       // A write of one connection keeps its memory until it is written.
       const stays = write.number === NOT_SHARED
       const options = { packing, effort, stays }
-      chunk = encodeMeasured(sender, encoding, write.bytes, undefined, options)
+      chunk = write.hasForms
+        ? encodeKept(sender, encoding, write, options)
+        : encodeMeasured(sender, encoding, write.bytes, undefined, options)
       this.#writes.keep(write.number, { sender, packing, effort, chunk })
     }
-    this.#sample(write, connection.encoding)
+    if (!write.hasForms) this.#sample(write, connection.encoding)
     return chunk
   }
 

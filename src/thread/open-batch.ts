@@ -18,7 +18,7 @@
  */
 import type { Slab } from "../codec/slabs.js"
 import type { OpenMemory } from "../transport/transport.js"
-import { framer } from "./framer.js"
+import { slabs } from "./framer.js"
 
 /** Milliseconds after which the worker looks for messages in open batches again. */
 export const POLL_MS = 10
@@ -66,7 +66,7 @@ export class OpenBatch implements OpenMemory {
 
   private constructor() {
     // Both may lack memory, so the slot is taken last.
-    this.slab = framer.slabs.withRoom(OPEN_BYTES) as Slab
+    this.slab = slabs.withRoom(OPEN_BYTES) as Slab
     if (!cells || used === CELLS) {
       cells = newCells()
       used = 0

@@ -44,13 +44,22 @@ export const toWorker = {
   FREE: 2,
   /** slot, index of the cell, slab, start, number of connections, connections: see OpenBatch. */
   BATCH: 3,
+  /** As WRITE: one message with compressed parts as they came. */
+  WRITE_KEPT: 4,
 } as const
 
 export type MessageToWorker = (number | Request)[]
 
 /** The worker's side of the operations. */
 export interface WorkerOperations {
-  write(connection: number, slab: number, start: number, length: number, number: number): void
+  write(
+    connection: number,
+    slab: number,
+    start: number,
+    length: number,
+    number: number,
+    hasForms: boolean,
+  ): void
   grant(connection: number, messages: number, bytes: number): void
   free(slab: number, runs: number): void
   batch(slot: number, at: number, slab: number, start: number, connections: number[]): void
@@ -64,7 +73,8 @@ export function readToWorker(message: MessageToWorker, worker: WorkerOperations)
   while (at < message.length) {
     const item = message[at++] as number | Request
     if (typeof item === "object") worker.carryOut(item)
-    else if (item === toWorker.WRITE) worker.write(next(), next(), next(), next(), next())
+    else if (item === toWorker.WRITE || item === toWorker.WRITE_KEPT)
+      worker.write(next(), next(), next(), next(), next(), item === toWorker.WRITE_KEPT)
     else if (item === toWorker.GRANT) worker.grant(next(), next(), next())
     else if (item === toWorker.FREE) worker.free(next(), next())
     else worker.batch(next(), next(), next(), next(), Array.from({ length: next() }, next))
@@ -96,6 +106,8 @@ export type EndpointRequest = {
   /** The result is posted to `port`, and `signal` is woken; without them, it is an event. */
   | { type: "listen"; address: HostPort; port?: MessagePort; signal?: Int32Array }
   | { type: "dial" }
+  /** Whether compressed parts are posted as they came, from now on. */
+  | { type: "keep"; keeps: boolean }
   /** The endpoint makes no more connections. */
   | { type: "close" }
   /** Whole messages for its current or next connection only. */
@@ -116,6 +128,8 @@ export interface EndpointSpec {
   tcp: TcpOptions
   /** Number of messages that a new connection may post before the first grant; 0 is no limit. */
   credit: number
+  /** Whether compressed parts are posted as they came. */
+  keepsForms?: boolean
   /** The address to connect to; undefined if the endpoint listens. */
   destination: Destination | undefined
 }

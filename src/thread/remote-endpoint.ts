@@ -78,6 +78,12 @@ abstract class RemoteEndpoint implements ThreadUser {
     }, intervalMs).unref()
   }
 
+  keepForms(keeps: boolean): void {
+    if (keeps === (this.spec.keepsForms ?? false)) return
+    this.spec.keepsForms = keeps
+    if (!this.isClosed) this.thread.post({ type: "keep", endpoint: this.number, keeps })
+  }
+
   get connections(): Iterable<RemoteConnection> {
     return this.live.values()
   }

@@ -1,10 +1,12 @@
 import { FRAMES_MAX } from "../base/limits.js"
 import { Queue } from "../base/queue.js"
 import { throwLater } from "../base/throw-later.js"
-import { COMMAND, MORE } from "../codec/frames.js"
+import { KeptPart } from "../codec/formed-part.js"
+import { COMMAND, KEPT, MORE } from "../codec/frames.js"
 import type { MessageSink } from "../transport/transport.js"
 import { commandName } from "../zmtp/commands.js"
 import { FrameReader, type FrameSink } from "../zmtp/frame-reader.js"
+import type { Part } from "../zmtp/part.js"
 
 /** A frame whose large body has memory of its own. */
 export interface LargeFrame {
@@ -30,7 +32,7 @@ export class RemoteReader implements FrameSink {
   readonly #connection: ReadConnection
   #frames: FrameReader | undefined
   /** The parts received so far of an incomplete message. */
-  #parts: Buffer[] | undefined
+  #parts: Part[] | undefined
   /** Frames that the sink had no room for, and the position in the first of them. */
   #kept: Queue<Piece> | undefined
   #keptAt = 0
@@ -171,7 +173,7 @@ export class RemoteReader implements FrameSink {
       if (!sink.command(name, body.subarray(1 + name.length))) this.stop()
     } else {
       const parts = this.#parts ?? []
-      parts.push(body)
+      parts.push(flags & KEPT ? new KeptPart(body) : body)
       this.#parts = flags & MORE ? parts : undefined
       if (!(flags & MORE) && !sink.message(parts)) this.stop()
     }

@@ -6,14 +6,14 @@ import type {
   PeerListener,
   Transport,
 } from "../transport/transport.js"
-import { framer } from "./framer.js"
+import { framerFor } from "./framer.js"
 import type { EndpointSpec } from "./protocol.js"
 import { RemoteDialer, RemoteListener } from "./remote-endpoint.js"
 import type { Thread } from "./thread.js"
 
 /** The transport whose connections are on worker threads. */
 export class ThreadTransport implements Transport {
-  readonly encoder: MessageEncoder = framer
+  readonly encoder: MessageEncoder
   readonly #threads: () => Thread
   readonly #spec: Omit<EndpointSpec, "destination">
 
@@ -21,6 +21,7 @@ export class ThreadTransport implements Transport {
   constructor(threads: () => Thread, spec: Omit<EndpointSpec, "destination">) {
     this.#threads = threads
     this.#spec = spec
+    this.encoder = framerFor(spec.options.settings)
   }
 
   listener(onEvent: OnEvent): PeerListener {

@@ -18,7 +18,7 @@ import {
 } from "../transport/last-poll.js"
 import type { Readable } from "../transport/read-order.js"
 import { mayReadNow, readNow, readSoon, TURN_MAX_MS } from "../transport/read-turns.js"
-import { framer } from "./framer.js"
+import { slabs } from "./framer.js"
 import { inheritedFlags } from "./inherited-flags.js"
 import { OpenBatch } from "./open-batch.js"
 import {
@@ -105,7 +105,7 @@ export class Thread implements SocketOperations, OtherThread, Readable {
     this.#worker.on("error", (error) => this.#died(error))
     this.#worker.on("exit", (code) => this.#died(new Error(`it exited with code ${code}`)))
     this.#worker.unref() // last, because adding a message listener references the worker again
-    this.#announced = new AnnouncedSlabs(framer.slabs, (notice) => this.post(notice))
+    this.#announced = new AnnouncedSlabs(slabs, (notice) => this.post(notice))
     addThread(this)
   }
 
@@ -224,7 +224,8 @@ export class Thread implements SocketOperations, OtherThread, Readable {
     const number = numberOf(chunk)
     const slab = this.#announced.numberOf(chunk.slab as Slab)
     const { byteOffset, length } = chunk.bytes
-    this.#outbox.push(toWorker.WRITE, connection, slab, byteOffset, length, number)
+    const operation = chunk.hasForms ? toWorker.WRITE_KEPT : toWorker.WRITE
+    this.#outbox.push(operation, connection, slab, byteOffset, length, number)
     // The worker encodes a shared chunk once, so it counts once.
     if (number === NOT_SHARED || number !== this.#latest) this.#outboxBytes += chunk.bytes.length
     this.#latest = number

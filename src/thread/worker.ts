@@ -42,8 +42,9 @@ let lastEarly = 0
 const slabs = new SeenSlabs()
 
 const operations: WorkerOperations = {
-  write(connection, slab, start, length, number) {
-    connections.get(connection)?.write({ bytes: slabs.bytes(slab, start, length), number })
+  write(connection, slab, start, length, number, hasForms) {
+    const bytes = slabs.bytes(slab, start, length)
+    connections.get(connection)?.write({ bytes, number, hasForms })
   },
   grant(connection, messages, bytes) {
     connections.get(connection)?.grant(messages, bytes)
@@ -85,6 +86,11 @@ function carryOut(request: Request): void {
     case "dial":
       endpoints.get(request.endpoint)?.dial()
       break
+    case "keep": {
+      const endpoint = endpoints.get(request.endpoint)
+      if (endpoint) endpoint.keepsForms = request.keeps
+      break
+    }
     case "close":
       endpoints.get(request.endpoint)?.close()
       break

@@ -248,6 +248,10 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
     return this.sink?.isBehind ?? false
   }
 
+  get keepsForms(): boolean {
+    return this.sink?.keepsForms ?? false
+  }
+
   stop(): void {
     this.#reader.hold()
   }
@@ -361,8 +365,8 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
   }
 
   /**
-   * The peer closed its sending side, so nobody reads any more. This side ends at once, or else it would be
-   * sent messages for a while that nobody gets. If it is ending itself, it first writes what is left.
+   * The peer closed its sending side, so nobody reads any more. This side ends at once, or else it would
+   * be sent messages that nobody gets. If it is ending itself, it first writes what is left.
    */
   ended(): void {
     if (!this.#reader.isDiscarding || this.#writer.waiting.bytes === 0) {

@@ -1,5 +1,6 @@
 import { clockMs } from "../base/runtime.js"
 import type { Chunk } from "../codec/chunk.js"
+import type { AnyPart } from "../codec/formed-part.js"
 import type { Packing } from "../codec/packing.js"
 import type { EncodeOptions, PlainMessages } from "../codec/sender.js"
 import type { Encoding, MessageEncoder } from "./transport.js"
@@ -24,7 +25,7 @@ export function encodeMeasured(
   encoder: MessageEncoder,
   encoding: Encoding | undefined,
   frames: Uint8Array,
-  message: readonly Uint8Array[] | undefined,
+  message: readonly AnyPart[] | undefined,
   options: MeasuredOptions,
 ): Chunk {
   const { plain, effort } = options

@@ -32,10 +32,12 @@ type Receiver = Pick<
   Transcoder,
   | ("transcode" | "keep" | "keepsBytes" | "resume" | "count" | "hasDictionary" | "hasArenas")
   | ("bodyLeft" | "passed" | "close")
->
+> & { keeps?: boolean }
 
 interface ReaderEvents {
   readonly isBehind: boolean
+  /** Whether compressed parts are passed on as they came. */
+  readonly keepsForms: boolean
   failed(error: Error, reason?: Violation["reason"]): void
   /** Received bytes wait until the sink has room. */
   paused(): void
@@ -270,6 +272,7 @@ export class SocketReader implements Readable, TranscoderSink {
     this.#sliceEndMs = clockMs() + TURN_MAX_MS
     const chunk = this.#chunk
     this.#chunk = NO_BYTES
+    this.#receiver.keeps = this.#connection.keepsForms
     try {
       this.#takeKept()
       if (this.#goesOn && !this.#kept) this.#takeLanded()

@@ -1,12 +1,15 @@
 /** The interface between endpoints and a transport, whichever thread runs its connections. */
+
 import type { Chunk } from "../codec/chunk.js"
 import type { Recipient } from "../codec/dictionary-groups.js"
 import type { ProtocolError } from "../codec/errors.js"
+import type { AnyPart, KeptPart } from "../codec/formed-part.js"
 import type { Settings } from "../codec/options.js"
 import type { Packing } from "../codec/packing.js"
 import type { EncodeOptions, Sender } from "../codec/sender.js"
 import type { Traffic } from "../codec/traffic.js"
 import type { AuthStatus, HandshakeEvent, HandshakeSettings } from "../zmtp/mechanism.js"
+import type { Part } from "../zmtp/part.js"
 import type { Destination, HostPort } from "./address.js"
 import type { Measured } from "./effort-meter.js"
 import type { HeartbeatOptions } from "./heartbeat.js"
@@ -31,10 +34,12 @@ export interface ConnectionOptions {
 export interface MessageSink {
   /** Whether the program has more messages to receive than it may in one turn of the event loop. */
   readonly isBehind: boolean
+  /** Whether compressed parts are passed on as they came, to be sent again. */
+  readonly keepsForms?: boolean
   /** Whether the program may not receive anything before more has been sent. */
   readonly waitsToSend: boolean
   /** Takes ownership of a message. Returns whether the connection may go on reading now. */
-  message(parts: Buffer[]): boolean
+  message(parts: Part[]): boolean
   /** Takes the data of a command. Returns whether the connection may go on reading now. */
   command(name: string, data: Buffer): boolean
   /** The connection is writable again. */
@@ -51,8 +56,8 @@ export interface FrameRelaySink extends MessageSink {
    */
   frames(piece: Uint8Array, messages: number, frames: number): boolean
   /**
-   * Takes ownership of the large body of a message's frame, whose only flag may be MORE. Its memory is
-   * its own. Returns whether the connection may go on reading now.
+   * Takes ownership of the large body of a message's frame, whose flags may be MORE and KEPT. Its
+   * memory is its own. Returns whether the connection may go on reading now.
    */
   body(flags: number, body: Buffer): boolean
 }
@@ -138,7 +143,9 @@ export interface MessageEncoder {
    * Returns a chunk with the messages of `options.plain`, those of `frames`, and `message`, in this
    * order. The caller releases the chunk once it is written.
    */
-  encode(frames: Uint8Array, message?: readonly Uint8Array[], options?: EncodeOptions): Chunk
+  encode(frames: Uint8Array, message?: readonly AnyPart[], options?: EncodeOptions): Chunk
+  /** Returns whether a peer that is sent messages in `packing` gets a part as it came. */
+  forwards(part: KeptPart, packing?: Packing): boolean
   /**
    * Returns a message that has to wait as bare frames, for `repack()`. Its large parts stay where they
    * are.
@@ -337,8 +344,14 @@ export interface Command {
 
 export type PendingWrite = Chunk | Command
 
+/** An endpoint whose connections are on another thread, which cannot ask their sinks. */
+interface FormKeeper {
+  /** Sets whether compressed parts are passed on as they came. */
+  keepForms?(keeps: boolean): void
+}
+
 /** A bound endpoint: makes a connection of each TCP connection that it accepts. */
-export interface PeerListener {
+export interface PeerListener extends FormKeeper {
   readonly connections: Iterable<PeerConnection>
   /**
    * Starts to listen at an address, and returns the bound one.
@@ -352,7 +365,7 @@ export interface PeerListener {
 }
 
 /** A connected endpoint: keeps one connection, and makes it again when it is lost. */
-export interface PeerDialer {
+export interface PeerDialer extends FormKeeper {
   readonly connection: PeerConnection | undefined
   dial(): void
   /** Makes no more connections; the current one continues. */

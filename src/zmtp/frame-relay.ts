@@ -1,6 +1,14 @@
 import { CollectedBody } from "../base/collected-body.js"
 import { EXTRACTED_MIN_BYTES } from "../base/limits.js"
-import { COMMAND, FrameHead, LONG, LONG_HEAD_BYTES, MORE, StreamHead } from "../codec/frames.js"
+import {
+  COMMAND,
+  FrameHead,
+  KEPT,
+  LONG,
+  LONG_HEAD_BYTES,
+  MORE,
+  StreamHead,
+} from "../codec/frames.js"
 import type { FrameSink } from "./frame-reader.js"
 import { ownMemory } from "./untransferable.js"
 
@@ -136,6 +144,6 @@ export class FrameRelay {
     this.#isCollecting = false
     const body = this.#body.take()
     const { flags } = this.#head
-    return flags & COMMAND ? sink.frame(flags, body) : sink.body(flags & MORE, body)
+    return flags & COMMAND ? sink.frame(flags, body) : sink.body(flags & (MORE | KEPT), body)
   }
 }

@@ -1,7 +1,8 @@
 import { FRAMES_MAX } from "../base/limits.js"
 import { describeGreeting } from "../codec/describe-greeting.js"
 import { ProtocolError } from "../codec/errors.js"
-import { COMMAND, checkHead, MORE } from "../codec/frames.js"
+import { KeptPart } from "../codec/formed-part.js"
+import { COMMAND, checkHead, KEPT, MORE } from "../codec/frames.js"
 import { wipe } from "../curve/curve.js"
 import {
   COMMAND_MAX_BYTES,
@@ -30,13 +31,14 @@ import type {
   Secured,
 } from "./mechanism.js"
 import { NullOrPlain } from "./null-plain.js"
+import type { Part } from "./part.js"
 import type { HeadCheck } from "./plain-peer-receiver.js"
 import type { Announced } from "./revision.js"
 
 /** The consumer of a session's events, messages and commands. */
 export interface SessionHandlers extends HandshakeHandlers {
   /** Takes ownership of a message. Returns whether to go on at once. */
-  message(parts: Buffer[]): boolean
+  message(parts: Part[]): boolean
   /**
    * Handles a command after the handshake; `data` does not include the name. Returns whether to go on
    * at once.
@@ -66,7 +68,7 @@ export class Session implements RelaySink, HandshakeHandlers {
   #greetingBytes = 0
   #handshake: Mechanism | undefined
   /** The parts received so far of an incomplete message. */
-  #parts: Buffer[] | undefined
+  #parts: Part[] | undefined
   /** Number of frames that may still be read in this call. */
   #framesLeft = 0
   /** Whether the peer takes subscriptions as commands, as ZMTP 3.1 does. */
@@ -201,7 +203,7 @@ export class Session implements RelaySink, HandshakeHandlers {
       return this.#handlers.command(name, body.subarray(1 + name.length)) && goesOn
     }
     const parts = this.#parts ?? []
-    parts.push(body)
+    parts.push(flags & KEPT ? new KeptPart(body) : body)
     this.#parts = flags & MORE ? parts : undefined
     return (flags & MORE ? true : this.#handlers.message(parts)) && goesOn
   }

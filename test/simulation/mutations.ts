@@ -65,7 +65,7 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: CONNECTION,
-        from: "  ended(): void {\n    if (this.#writer.waiting.bytes === 0) {\n      this.#writer.destroy()\n      return\n    }\n    this.#writer.end()\n",
+        from: "  ended(): void {\n    if (!this.#reader.isDiscarding || this.#writer.waiting.bytes === 0) {\n      this.#writer.destroy()\n      return\n    }\n    this.#writer.end()\n",
         to: "  ended(): void {\n    this.#socket.end()\n",
       },
     ],
@@ -208,6 +208,32 @@ export const mutations: readonly Mutation[] = [
         file: "src/transport/connection.ts",
         from: "if (!this.#reader.isDiscarding || this.#writer.waiting.bytes === 0) {",
         to: "if (this.#writer.waiting.bytes === 0) {",
+      },
+    ],
+  },
+  // -- Parts that are sent as they came -----------------------------------------------
+  {
+    name: "a part as it came is sent to a peer of another format",
+    patches: [
+      {
+        file: "src/codec/sender.ts",
+        from: 'if (packing === "frames" || dictionary || format !== this.#settings.format) return false',
+        to: 'if (packing === "frames" || dictionary) return false',
+      },
+    ],
+  },
+  {
+    name: "a part as it came is sent to a plain peer",
+    patches: [
+      {
+        file: "src/codec/sender.ts",
+        from: "return framesChunk(this.#builder, frames, message?.map(plainOf), formFlag)",
+        to: "return framesChunk(this.#builder, frames, message?.map((part) => (part instanceof FormedPart ? part.bytes : part)), formFlag)",
+      },
+      {
+        file: "src/codec/sender.ts",
+        from: 'if (packing === "frames" || dictionary ||',
+        to: "if (dictionary ||",
       },
     ],
   },

@@ -88,6 +88,64 @@ process.once("uncaughtException", ({ message }) => {
   ],
   "README.md: Both ends have to change": { before: PULL, after: closing("pull") },
   "README.md: Quick start": {},
+  "docs/brokers.md: Proxy": {
+    before: `import { Pull as Reader, Push as Writer } from "zeromq-lz4"
+setTimeout(async () => {
+  const [writer, reader] = [new Writer(), new Reader()]
+  writer.connect("lz4+tcp://127.0.0.1:5555", { level: 0 })
+  reader.connect("lz4+tcp://127.0.0.1:5556")
+  await writer.send(["a", "text, ".repeat(1000)])
+  console.log((await reader.receive())[1].length)
+  process.exit()
+})`,
+    prints: ["6000"],
+  },
+  "docs/brokers.md: A broker of your own": {
+    before: `import { Pull as Reader, Push as Writer } from "zeromq-lz4"
+const trying = (async () => {
+  const [writer, reader] = [new Writer(), new Reader()]
+  writer.connect("lz4+tcp://127.0.0.1:5555", { level: 9 })
+  reader.connect("lz4+tcp://127.0.0.1:5556")
+  await writer.send(["debug", "text, ".repeat(1000)])
+  await writer.send(["news", "text, ".repeat(1000)])
+  const [topic, text] = await reader.receive()
+  console.log(String(topic), text.length)
+  process.exit()
+})()`,
+    prints: ["news 6000"],
+  },
+  "docs/brokers.md: A queue": {
+    before: `import { Push, Request } from "zeromq-lz4"
+const trying = (async () => {
+  const [push, request] = [new Push(), new Request()]
+  push.connect("lz4+tcp://127.0.0.1:5555", { level: 0 })
+  request.connect("lz4+tcp://127.0.0.1:5556")
+  await push.send("text, ".repeat(1000))
+  for (;;) {
+    await request.send("more")
+    const [answer] = await request.receive()
+    if (String(answer) === "nothing to do") continue
+    console.log(answer.length)
+    process.exit()
+  }
+})()`,
+    typed: [
+      ["const queue = []", 'const queue: (Buffer | import("zeromq-lz4").CompressedPart)[][] = []'],
+    ],
+    prints: ["6000"],
+  },
+  "docs/brokers.md: An archive": {
+    before: `import { Pull as Reader, Push as Writer } from "zeromq-lz4"
+const writer = new Writer()
+writer.connect("lz4+tcp://127.0.0.1:5555", { level: 0 })
+const reader = new Reader()
+await reader.bind("lz4+tcp://127.0.0.1:5556")
+await writer.send("text, ".repeat(1000))`,
+    replace: [["reader:5556", "127.0.0.1:5556"]],
+    after: `console.log((await reader.receive())[1].length)
+${closing("push", "pull", "reader", "writer")}`,
+    prints: ["LZ4B: 6000 bytes", "6000"],
+  },
   "docs/capture.md: Use": {
     prints: Array.from({ length: 3 }, (_, i) => [
       `server plain 6 a${i}`,
@@ -187,7 +245,7 @@ const sockets = new Set()
 const original = Push.prototype.send
 Push.prototype.send = function (...message) {
   sockets.add(this)
-  return original.apply(this, message)
+  return Reflect.apply(original, this, message)
 }
 const [pull, push] = [new Pull(), new Push()]
 await pull.bind("lz4+tcp://127.0.0.1:5555")

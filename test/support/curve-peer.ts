@@ -35,7 +35,7 @@ export class CurvePeer {
         )
       },
       message: (parts) => {
-        this.messages.push(parts)
+        this.messages.push(parts as Buffer[])
         this.#changed()
         return true
       },

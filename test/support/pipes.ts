@@ -6,7 +6,6 @@ import type { Settings } from "../../src/codec/options.js"
 import type { Packing } from "../../src/codec/packing.js"
 import type { Sender } from "../../src/codec/sender.js"
 import { flushAll } from "../../src/patterns/flusher.js"
-import type { Message } from "../../src/patterns/message.js"
 import {
   Pipe,
   type PipeConnection,
@@ -26,7 +25,7 @@ import { bytesOfChunk } from "./chunks.js"
 import { concat } from "./wire.js"
 import { message as frames, greeting, messagesOf, parseStream } from "./zmtp.js"
 
-export const parts = (text: string): Message =>
+export const parts = (text: string): Buffer[] =>
   text.split("|").map((part) => Buffer.from(part, "latin1"))
 
 export const textOf = (message: readonly Uint8Array[]): string =>
@@ -57,6 +56,10 @@ export class PlainSender implements MessageEncoder {
 
   frame(message: readonly Uint8Array[]): Chunk {
     return this.encode(new Uint8Array(0), message)
+  }
+
+  forwards(): boolean {
+    return false
   }
 
   accepts(_chunk: Chunk): boolean {
@@ -293,7 +296,7 @@ export class Bench<T extends SocketType = SocketType> {
   /** Receives a message. Returns its text, or that of a refusal. */
   receive(): string {
     const message = this.type.receive()
-    return typeof message === "string" ? message : textOf(message)
+    return typeof message === "string" ? message : textOf(message as Buffer[])
   }
 
   /** Receives all messages. */

@@ -9,7 +9,14 @@ import { entries } from "../../scripts/lib/entries.mjs"
 const require = createRequire(import.meta.url)
 
 test("zeromq-lz4 exports all that zeromq does, and what is its own", () => {
-  const own = ["ProtocolError", "allowClients", "channels", "z85Decode", "z85Encode"]
+  const own = [
+    "CompressedPart",
+    "ProtocolError",
+    "allowClients",
+    "channels",
+    "z85Decode",
+    "z85Encode",
+  ]
   const names = [...Object.keys(require("zeromq")), ...own, "default"]
   expect(Object.keys(all).sort()).toEqual(names.sort())
 })

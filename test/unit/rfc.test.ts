@@ -112,7 +112,7 @@ class Receiver {
         if (event.type === "failed") this.error = event.error.code
       },
       message: (parts) => {
-        if (refuses(parts)) this.error = "ERR_ZMTP_MESSAGE"
+        if (refuses(parts as Buffer[])) this.error = "ERR_ZMTP_MESSAGE"
         return true
       },
     })

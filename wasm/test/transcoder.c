@@ -510,6 +510,55 @@ static void test_parts(const void *of) {
   zl_transcoder_close(t);
 }
 
+static bytes compressed(uint32_t length) {
+  bytes plain = filled(fill_text, length);
+  bytes wire = wire_part(plain, no_dictionary, 0);
+  free(plain.at);
+  return wire;
+}
+
+/* Parts that came compressed, with enough plaintext, are passed on as they came. */
+static void test_kept(const void *of) {
+  (void)of;
+  if (ZL_PART_MAX < 1000) return;
+  for (size_t i = 0; i < CUTS; i++) {
+    bytes stream = greeting("NULL", 3, 1);
+    bytes expected = greeting("NULL", 3, 1);
+    const uint32_t lengths[] = {1000, ZL_KEPT_MIN, ZL_KEPT_MIN - 1};
+    for (size_t j = 0; j < sizeof lengths / sizeof *lengths; j++) {
+      stream_add(&stream, part_frame(compressed(lengths[j]), 1));
+      int is_kept = lengths[j] >= ZL_KEPT_MIN;
+      bytes body = is_kept ? compressed(lengths[j]) : filled(fill_text, lengths[j]);
+      bytes out = part_frame(body, 1);
+      if (is_kept) out.at[0] |= ZMTP_KEPT;
+      stream_add(&expected, out);
+    }
+    bytes plain = filled(fill_text, 600);
+    stream_add(&stream, part_frame(plain_part(plain), 0));
+    stream_add(&expected, part_frame(plain, 0));
+    zl_transcoder *t = zl_receiving_open(UINT32_MAX, UINT32_MAX, 2, 0);
+    zl_receiving_keep(t, 1);
+    outcome received = run_stream(t, 0, stream, cuts[i]);
+    CHECK_EQUAL(received.status, 0);
+    check_bytes(received.output, expected);
+    CHECK_EQUAL(received.traffic.plain_bytes, 1000 + 2 * ZL_KEPT_MIN - 1 + 600);
+    free(received.output.at);
+    free(stream.at);
+    free(expected.at);
+  }
+  /* One that cannot be decoded is refused as always. */
+  bytes corrupt = compressed(1000);
+  memset(corrupt.at + corrupt.length / 2, 0xFF, 8);
+  bytes stream = greeting("NULL", 3, 1);
+  stream_add(&stream, part_frame(corrupt, 0));
+  zl_transcoder *t = zl_receiving_open(UINT32_MAX, UINT32_MAX, 2, 0);
+  zl_receiving_keep(t, 1);
+  outcome received = run_stream(t, 0, stream, cuts[0]);
+  CHECK(received.status < 0);
+  free(received.output.at);
+  free(stream.at);
+}
+
 /* A frame header alone, and the head of a part, of a transcoder with a limit. */
 static void test_limit(const void *of) {
   (void)of;
@@ -596,6 +645,7 @@ int main(void) {
     RUN_CASE(name, test_sizes, &samples[i].fill);
   }
   RUN("multipart messages with commands inside", test_multipart);
+  RUN("compressed parts are passed on as they came if they are to be kept", test_kept);
   RUN("a dictionary goes before the first part", test_dictionary);
   RUN("a dictionary waits for the first part", test_dictionary_waits);
   RUN("large parts are left to the caller", test_large);

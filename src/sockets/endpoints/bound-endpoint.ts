@@ -33,6 +33,10 @@ export class BoundEndpoint extends Endpoint {
     }
   }
 
+  keepForms(keeps: boolean): void {
+    this.#listener.keepForms?.(keeps || this.settings.pipe.keepCompressed === true)
+  }
+
   #listens(address: HostPort): void {
     this.address = formatEndpoint(address, SCHEMES[this.settings.format])
     this.emit("bind")

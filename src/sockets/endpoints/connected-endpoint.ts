@@ -31,6 +31,10 @@ export class ConnectedEndpoint extends Endpoint {
     this.#dialer = settings.transport.dialer(destination, (event) => this.onEvent(event))
   }
 
+  keepForms(keeps: boolean): void {
+    this.#dialer.keepForms?.(keeps || this.settings.pipe.keepCompressed === true)
+  }
+
   dial(routingId: string | undefined): void {
     if (!this.settings.immediate) {
       const pipe = this.newPipe()

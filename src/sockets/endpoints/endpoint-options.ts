@@ -24,10 +24,21 @@ export interface EndpointOptions extends Lz4Options {
    * Default: false. RFC.md section 3.9.
    */
   acceptPlain?: boolean
+  /**
+   * Whether `socket.lz4.compressedOf(part)` knows what received parts were on the wire, for programs
+   * that send or store them as they came. Each compressed part is decoded twice, and kept twice as long
+   * as the program keeps its plaintext. Default: false.
+   */
+  keepCompressed?: boolean
 }
 
 /** Endpoint options that are not the codec's, which codec/options.ts checks. */
-export const OWN_OPTIONS: readonly string[] = ["thread", "receiveHighWaterBytes", "acceptPlain"]
+export const OWN_OPTIONS: readonly string[] = [
+  "thread",
+  "receiveHighWaterBytes",
+  "acceptPlain",
+  "keepCompressed",
+]
 export const ENDPOINT_OPTIONS: readonly string[] = [...LZ4_NAMES, ...OWN_OPTIONS]
 
 const RECEIVE_HIGH_WATER_BYTES = 64 << 20

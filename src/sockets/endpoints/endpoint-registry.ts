@@ -214,6 +214,7 @@ export class EndpointRegistry implements EndpointHost {
   #add(endpoint: Endpoint): void {
     const { address } = endpoint
     this.lastEndpoint = address
+    endpoint.keepForms(this.type.keepsForms)
     this.#endpoints.set(address, [...(this.#endpoints.get(address) ?? []), endpoint])
   }
 

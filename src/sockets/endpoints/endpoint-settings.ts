@@ -110,7 +110,7 @@ function readSettings(
   const pipe = readPipeOptions(socket, socketType, state)
   const { conflate, receiveHighWaterMark } = pipe
   const thread = readThread(options)
-  const { acceptPlain = false } = options
+  const { acceptPlain = false, keepCompressed = false } = options
   const acceptsPlain = boolean("acceptPlain", acceptPlain)
   const other = acceptsPlain ? otherSettings(asked, preferred, socket.maxMessageSize) : undefined
   const settings = { ...preferred, other }
@@ -138,7 +138,7 @@ function readSettings(
     authenticates:
       handshake.plainServer || handshake.authenticate || handshake.curve?.isServer === true,
     receiveHighWaterBytes,
-    pipe,
+    pipe: { ...pipe, keepCompressed: boolean("keepCompressed", keepCompressed) },
     immediate: socket.immediate,
   }
 }

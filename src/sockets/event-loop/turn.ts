@@ -1,7 +1,7 @@
 import { OPERATIONS_MAX } from "../../base/limits.js"
 import { clockMs, setImmediate } from "../../base/runtime.js"
 import { hasWorkedLong } from "../../transport/last-poll.js"
-import type { Received } from "../message.js"
+import type { ReceivedParts } from "../message.js"
 
 /**
  * Milliseconds after which a turn ends in any case, because `OPERATIONS_MAX` large messages take long.
@@ -35,7 +35,7 @@ export class TurnBudget {
   }
 
   /** Returns the turn of the event loop to wait for after a message; undefined if none is due. */
-  turnAfter(message: Received): Promise<void> | undefined {
+  turnAfter(message: ReceivedParts): Promise<void> | undefined {
     for (let i = 0; i < message.length; i++)
       this.#bytes += (message[i] as Partial<Buffer>).length ?? 0
     if (this.#computes()) return this.nextTurn()

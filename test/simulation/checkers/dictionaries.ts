@@ -35,7 +35,7 @@ export class Dictionaries implements Checker {
       if (this.#isCompressed(link)) this.#check(link, concat(...pieces))
   }
 
-  /** What a plain peer gets may look like a dictionary, and what hostile peers send may be anything. */
+  /** What a plain peer gets may look like a dictionary. */
   #isCompressed(link: Link): boolean {
     const ends = endsOf(this.#run, link)
     return ends !== undefined && !isPlain(this.#run, ends)
@@ -48,7 +48,11 @@ export class Dictionaries implements Checker {
     for (const wire of messagesOf(parseStream(stream).frames)) {
       const [part] = wire as [Uint8Array]
       if (wire.length === 1 && formOf(part) === "LZ4D") this.#checkOne(link, part.subarray(4), sent)
-      sent.push(...codec.decode(wire).flat())
+      try {
+        sent.push(...codec.decode(wire).flat())
+      } catch {
+        return // of a hostile peer: other rules find a part of ours that cannot be decoded
+      }
     }
   }
 

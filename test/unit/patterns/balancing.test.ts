@@ -140,7 +140,7 @@ class Queued {
   receive(times: number): string {
     return Array.from({ length: times }, () => {
       const message = this.fq.receive()
-      return message ? textOf(message) : "-"
+      return message ? textOf(message as Buffer[]) : "-"
     }).join(" ")
   }
 }

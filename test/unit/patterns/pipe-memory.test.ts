@@ -8,11 +8,13 @@ import { Sender } from "../../../src/codec/sender.js"
 import { takeFrames, writeOut } from "../../../src/patterns/exit-writes.js"
 import { flushAll } from "../../../src/patterns/flusher.js"
 import { Pipe } from "../../../src/patterns/pipe.js"
-import { framer } from "../../../src/thread/framer.js"
+import { framerFor } from "../../../src/thread/framer.js"
 import type { MessageEncoder } from "../../../src/transport/transport.js"
 import { strictlyHeldBytes } from "../../support/held-bytes.js"
 import { FakeConnection, noMarks, Peer, silent } from "../../support/pipes.js"
 import { message as frames } from "../../support/zmtp.js"
+
+const framer = framerFor({ format: "lz4" })
 
 const MIB = 2 ** 20
 /** Cuts chunks from slabs, as the encoders of endpoints do. */
@@ -37,6 +39,10 @@ class SlabSender implements MessageEncoder {
 
   frame(message: readonly Uint8Array[]): Chunk {
     return this.encode(new Uint8Array(0), message)
+  }
+
+  forwards(): boolean {
+    return false
   }
 
   accepts(): boolean {

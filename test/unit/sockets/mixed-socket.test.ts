@@ -18,7 +18,7 @@ test("a relaxed REQ that has sent another request does not receive the reply to 
     writable: true,
     peers: 1,
     send: async (message) => {
-      asked.push(textOf(message))
+      asked.push(textOf(message as Buffer[]))
     },
     receive: () =>
       new Promise((resolve) => {

@@ -9,7 +9,7 @@ import { ProtocolError } from "../../../src/codec/errors.js"
 import { splitFrames } from "../../../src/codec/frames.js"
 import { SLAB_BYTES, type Slab } from "../../../src/codec/slabs.js"
 import { Batch, plainLength } from "../../../src/patterns/batch.js"
-import { framer } from "../../../src/thread/framer.js"
+import { framerFor } from "../../../src/thread/framer.js"
 import { HostedConnection, type Write } from "../../../src/thread/hosted-connection.js"
 import type { HostedEndpoint } from "../../../src/thread/hosted-endpoint.js"
 import { fromPlain, toPlain } from "../../../src/thread/plain-error.js"
@@ -34,6 +34,8 @@ import type { Command, MessageSink, PendingWrite } from "../../../src/transport/
 import { eventually } from "../../support/sockets.js"
 import { concat } from "../../support/wire.js"
 import { COMMAND, frame, MORE, message } from "../../support/zmtp.js"
+
+const framer = framerFor({ format: "lz4" })
 
 const NO_FRAMES = new Uint8Array(0)
 const KIB = 1024

@@ -91,7 +91,7 @@ function run({ side, answer }: Pick<Exchange, "side" | "answer">, chunks: Uint8A
       } else if (event.type === "refused") told.push(`refused ${event.status}`)
       else told.push(`ready ${words(event.peerRoutingId)}`)
     },
-    message: (parts) => told.push(`message ${words(parts)}`) > 0,
+    message: (parts) => told.push(`message ${words(parts as Buffer[])}`) > 0,
     command: (name, data) => told.push(`command ${name} ${words(data)}`) > 0,
   })
   session.start()
@@ -729,7 +729,7 @@ test("a handler that stops is not called any more, and the rest is passed again"
       send: () => {},
       onEvent: () => {},
       message: (parts) => {
-        told.push(words(parts))
+        told.push(words(parts as Buffer[]))
         return false
       },
       command: (name) => {
