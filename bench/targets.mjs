@@ -26,6 +26,7 @@ import { secondsLost, shareOfBest } from "./reports/changes.mjs"
 import { RAW_TCP } from "./reports/latency.mjs"
 import { overBestFixed } from "./reports/links.mjs"
 import {
+  BROKER_CPU,
   CONNECTION_MEMORY,
   DELIVERY_CPU,
   FLOOD,
@@ -443,6 +444,32 @@ const SERVICES = [
   manyClients(SERVICE_CPU, SERVICE_CPU, { atMost: 1 }),
 ]
 
+/** @param {string} wanted  a cell @param {string} who @param {string} quantity @param {Target["goal"]} goal @returns {Target} */
+const broker = (wanted, who, quantity, goal) => ({
+  bench: "brokers",
+  what: `${wanted}, ${who}, ${quantity}, × ${TCP}`,
+  goal,
+  value: (run, cell) => (cell === wanted ? run.ratio(`${cell}: ${quantity}`, who, TCP) : undefined),
+})
+
+const LEVEL_0 = `${OURS}, level 0`
+const LINKED = "1 Gbit/s on both sides, PUSH to PULL, 128 KiB"
+
+/** @type {readonly Target[]} */
+const BROKERS = [
+  broker("PUSH to PULL, 128 KiB", LEVEL_0, "messages", { atLeast: 1 }),
+  broker("PUSH to PULL, 128 KiB", LEVEL_0, BROKER_CPU, { atMost: 1.6 }),
+  broker("PUSH to PULL, 128 KiB", `${OURS}, level 9`, BROKER_CPU, { atMost: 1.6 }),
+  broker("PUSH to PULL, 16 KiB", LEVEL_0, "messages", { atLeast: 1.2 }),
+  broker("PUSH to PULL, 16 KiB", LEVEL_0, BROKER_CPU, { atMost: 1.2 }),
+  broker("PUSH to PULL, 1 MiB", LEVEL_0, "messages", { atLeast: 1 }),
+  broker("DEALER to DEALER, 16 KiB", LEVEL_0, "messages", { atLeast: 1.2 }),
+  broker("DEALER to DEALER, 128 KiB", LEVEL_0, "messages", { atLeast: 1 }),
+  broker("PUB to 8 SUBs, 16 KiB", LEVEL_0, BROKER_CPU, { atMost: 1 }),
+  broker(LINKED, LEVEL_0, "messages", { atLeast: 3 }),
+  broker(LINKED, `${ZSTD}, level 1`, "messages", { atLeast: 4 }),
+]
+
 /** @param {string} wanted  a cell @param {string} quantity @param {Target["goal"]} goal @returns {Target} */
 const withCurve = (wanted, quantity, goal, other = TCP) => ({
   bench: "curve",
@@ -647,6 +674,7 @@ export const TARGETS = [
   ...FAN,
   ...SCALE,
   ...SERVICES,
+  ...BROKERS,
   ...CURVE,
   ...THREADS,
   ...MEMORY,

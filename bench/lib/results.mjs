@@ -23,7 +23,7 @@ const file = new URL("../results.jsonl", import.meta.url)
  * @property {Record<string, string>} [versions]  in reports: of what was measured
  */
 
-/** @typedef {"codec" | "corpora" | "throughput" | "links" | "schemes" | "changes" | "latency" | "bursts" | "fan" | "scale" | "services" | "curve" | "threads" | "memory" | "costs" | "start"} Bench */
+/** @typedef {"codec" | "corpora" | "throughput" | "links" | "schemes" | "changes" | "latency" | "bursts" | "fan" | "scale" | "services" | "brokers" | "curve" | "threads" | "memory" | "costs" | "start"} Bench */
 
 /**
  * The circumstances of a run.

@@ -15,6 +15,7 @@ const CLASSES = {
   SUB: "Subscriber",
   REQ: "Request",
   REP: "Reply",
+  DEALER: "Dealer",
 }
 
 /**
@@ -125,7 +126,7 @@ serve(async (/** @type {Setup} */ setup) => {
       await Promise.all(
         sockets.map(async (socket) => {
           for (let i = 0; i < count; ) {
-            const { length } = (await socket.receive())[0]
+            const { length } = (await socket.receive()).at(-1)
             if (length === probeBytes) continue
             if (i++ === 0) start = Math.min(start, performance.now())
             bytes += length

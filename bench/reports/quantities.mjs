@@ -25,5 +25,7 @@ export const FLOOD = "flood"
 /** What a byte on the wire costs: CPU time of who receives it, and memory of who does not. */
 export const BYTE_CPU = "CPU for a byte"
 export const BYTE_MEMORY = "memory for a byte"
+/** CPU time of a broker for each message that it receives. */
+export const BROKER_CPU = "CPU of the broker"
 /** CPU time for each answer. */
 export const SERVICE_CPU = "CPU of the service"

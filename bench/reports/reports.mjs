@@ -125,6 +125,20 @@ const threads = {
 }
 
 /** @type {Report} */
+const brokers = {
+  introduction: (measurements) =>
+    `A Proxy in a process of its own, on the loopback interface; JSON; medians of ${runsOfEach(measurements)} runs. Both sides ` +
+    "of the broker have the same options. Messages are those that arrive.",
+
+  tables: (measurements) =>
+    quantityTables(measurements, [
+      ["Messages per second", "messages", shortNumber],
+      ["CPU of the broker, µs per message", quantities.BROKER_CPU, digits],
+      ["Peak memory of the broker, MB", "memory of the broker", digits],
+    ]),
+}
+
+/** @type {Report} */
 const start = {
   introduction: (measurements) =>
     `Median (minimum–maximum) of ${runsOfEach(measurements)} new processes. “First message” is the time from connecting to ` +
@@ -149,6 +163,7 @@ export const reports = {
   fan,
   scale,
   services,
+  brokers,
   curve,
   threads,
   memory,

@@ -101,10 +101,10 @@ const CHOICES = [
   { cell: "10 Gbit/s, json 128 KiB", what: "fast: 10 Gbit/s", quantity: "messages" },
   {
     cell: ONE_AT_A_TIME,
-    what: "small messages one at a time: 1 KiB, there and back",
+    what: "small, one at a time: 1 KiB, there and back",
     quantity: MEDIAN,
   },
-  { cell: QUIET, what: "many connections in little memory: each, idle", quantity: "bound side" },
+  { cell: QUIET, what: "many connections: each, idle", quantity: "bound side" },
 ]
 
 /** Returns the table of README.md that compares the schemes. @param {readonly import("../lib/results.mjs").Measurement[]} measurements */

@@ -3,7 +3,7 @@ import { digits } from "../lib/format.mjs"
 import { Run } from "../lib/run.mjs"
 import { shortNumber } from "../lib/svg.mjs"
 import { OURS, TCP } from "../peers/ends.mjs"
-import { CONNECTION_MEMORY, DELIVERY_CPU, MEDIAN, ROUTER, SERVICE_CPU } from "./quantities.mjs"
+import { MEDIAN, ROUTER, SERVICE_CPU } from "./quantities.mjs"
 
 /** @typedef {import("../lib/results.mjs").Bench} Bench */
 /** @typedef {import("../lib/results.mjs").Line} Line */
@@ -16,7 +16,7 @@ const BOTH_ENDS = ["CPU of the sender", "CPU of the receiver"]
  * @type {readonly { bench: Bench, cell: string, what: string, quantity?: string, cpu?: readonly string[] }[]}
  */
 const ROWS = [
-  ...["100 Mbit/s", "1 Gbit/s", "10 Gbit/s"].map((network) => ({
+  ...["100 Mbit/s", "1 Gbit/s"].map((network) => ({
     bench: /** @type {const} */ ("links"),
     cell: `${network}, json 128 KiB`,
     what: network,
@@ -35,13 +35,6 @@ const ROWS = [
     what: "an answer beside a flood",
     quantity: `${ROUTER}, ${MEDIAN}`,
     cpu: [],
-  },
-  {
-    bench: "scale",
-    cell: "PUB → SUB, 16384",
-    what: "one of 16,384 SUBs",
-    quantity: CONNECTION_MEMORY,
-    cpu: [DELIVERY_CPU],
   },
 ]
 

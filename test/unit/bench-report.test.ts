@@ -48,6 +48,11 @@ const MEASURED: Record<Bench, Line[]> = {
     { link: "100 Mbit/s", payload: "json", size: 131_072 },
     PUSH_PULL,
   ),
+  brokers: quantities("brokers", "PUSH to PULL, 16 KiB", { size: 16_384 }, [
+    "messages",
+    "CPU of the broker",
+    "memory of the broker",
+  ]),
   changes: [
     ...quantities("changes", "payloads in turn, 1 Gbit/s", { phaseSeconds: 3 }, ["lorem", "json"]),
     ...quantities("changes", "links in turn, json", { phaseSeconds: 6 }, ["to 100 Mbit/s"]),
