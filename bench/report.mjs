@@ -1,4 +1,4 @@
-/** Prints the newest run of every benchmark, and writes it into bench/README.md. See `--help`. */
+/** Prints the newest run of every benchmark, and writes it into bench/RESULTS.md. See `--help`. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 
 import { readArgs } from "../scripts/lib/args.mjs"
@@ -17,7 +17,7 @@ const { against = "HEAD", only } = readArgs(
   `usage: npm run bench:report -- [options]
 
 Prints the run of each benchmark in bench/results.jsonl, the changes beyond the spread since the run in
-an earlier commit, and whether the targets are met. Then writes the tables of bench/README.md, the table
+an earlier commit, and whether the targets are met. Then writes the tables of bench/RESULTS.md, the table
 of README.md and SECURITY.md, and the plots in bench/plots.
 
   --against COMMIT compare with the results in COMMIT; HEAD by default
@@ -84,7 +84,7 @@ for (const bench of /** @type {Bench[]} */ (Object.keys(reports))) {
 }
 console.log(targetLines(only ? { [only]: newest[/** @type {Bench} */ (only)] } : newest).join("\n"))
 
-const benchReadme = new URL("README.md", import.meta.url)
+const benchReadme = new URL("RESULTS.md", import.meta.url)
 const { text, plots } = readme(readFileSync(benchReadme, "utf8"), newest)
 writeFileSync(benchReadme, text)
 const mainReadme = new URL("../README.md", import.meta.url)

@@ -21,7 +21,7 @@ export function readOptions(name, what, usualRuns = STORED_RUNS) {
 ${what}
 
 All contestants take turns in every run. A full benchmark replaces its measurements in
-bench/results.jsonl; npm run bench:report writes them into bench/README.md.
+bench/results.jsonl; npm run bench:report writes them into bench/RESULTS.md.
 
   --quick       a short, rough run; nothing is stored
   --only TEXT   only cells with TEXT in their names; nothing is stored

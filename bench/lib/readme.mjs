@@ -1,4 +1,4 @@
-/** Writes results into bench/README.md, between marks for each benchmark, and some into README.md and SECURITY.md. */
+/** Writes results into bench/RESULTS.md, between marks for each benchmark, and some into README.md and SECURITY.md. */
 import { costRows } from "../reports/costs.mjs"
 import { reports } from "../reports/reports.mjs"
 import { choices } from "../reports/schemes.mjs"
@@ -44,7 +44,7 @@ function fill(text, file, name, content) {
 }
 
 /**
- * Returns bench/README.md with the newest run of each benchmark, and its plots. Benchmarks without
+ * Returns bench/RESULTS.md with the newest run of each benchmark, and its plots. Benchmarks without
  * results keep their text.
  * @param {string} text @param {Newest} newest
  */
@@ -54,7 +54,7 @@ export function readme(text, newest) {
   for (const bench of /** @type {Bench[]} */ (Object.keys(reports))) {
     const measurements = newest[bench]
     if (!measurements?.length) {
-      filled = fill(filled, "bench/README.md", bench, undefined)
+      filled = fill(filled, "bench/RESULTS.md", bench, undefined)
       continue
     }
     /** @type {import("../reports/tables.mjs").Report} */
@@ -67,7 +67,7 @@ export function readme(text, newest) {
       `<details>\n<summary>The numbers</summary>\n\n${markdownTables(tables(measurements))}\n\n</details>`,
       `${circumstances(measurements.slice(0, 1))}${commitOf(measurements[0])}.`,
     ].join("\n\n")
-    filled = fill(filled, "bench/README.md", bench, content)
+    filled = fill(filled, "bench/RESULTS.md", bench, content)
   }
   return { text: filled, plots }
 }

@@ -1,4 +1,4 @@
-/** The reports of all benchmarks, in the order of bench/README.md. Those with tables only are here. */
+/** The reports of all benchmarks, in the order of bench/RESULTS.md. Those with tables only are here. */
 import { digits, withSpread } from "../lib/format.mjs"
 import { Run } from "../lib/run.mjs"
 import { shortNumber } from "../lib/svg.mjs"

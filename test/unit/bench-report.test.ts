@@ -175,7 +175,7 @@ describe("a comparison", () => {
   })
 })
 
-describe("bench/README.md", () => {
+describe("bench/RESULTS.md", () => {
   const marks = (bench: string) => `<!-- bench:${bench} -->\n<!-- /bench:${bench} -->\n`
   const empty = `# Title\n\n${Object.keys(reports).map(marks).join("\ntext\n\n")}`
 
