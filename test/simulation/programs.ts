@@ -403,6 +403,13 @@ export class Program {
 
   /** Returns the arguments of send() for a message. */
   #arguments(head: Head, parts: Buffer[]): [Buffer[] | Buffer, object?] {
+    const [message, options] = this.#message(head, parts)
+    const { compress } = this.spec.send ?? {}
+    if (compress === undefined) return options ? [message, options] : [message]
+    return [message, { ...options, compress }]
+  }
+
+  #message(head: Head, parts: Buffer[]): [Buffer[] | Buffer, object?] {
     switch (this.spec.type) {
       case "Radio":
         return [parts[0] as Buffer, { group: topicOf(head) }]

@@ -54,6 +54,8 @@ export interface SendSpec {
   scribbles: boolean
   /** Whether it sends without awaiting promises while the socket is writable. */
   eager: boolean
+  /** The option of send(), if it is given. */
+  compress?: boolean
 }
 
 export interface ReceiveSpec {
@@ -1003,8 +1005,15 @@ function sendSpec(random: Random, sizes: Sizes, sockets: number): SendSpec {
     pauseMs: random.pick([0, 1, 3]),
     scribbles: random.chance(0.3),
     eager: random.chance(0.2),
+    ...compressSpec(random.fork(COMPRESS_STREAM)),
   }
 }
+
+/** The stream of random numbers for an option that came later. */
+const COMPRESS_STREAM = 54
+
+const compressSpec = (random: Random): { compress?: boolean } =>
+  random.chance(0.15) ? { compress: random.chance(0.5) } : {}
 
 function receiveSpec(random: Random): ReceiveSpec {
   return {
