@@ -56,7 +56,7 @@ export const mutations: readonly Mutation[] = [
       {
         file: "src/patterns/xpub.ts",
         from: "    this.#waiting.pushMessageOf(pipe)\n    return false",
-        to: "    const taken: any = { checkRead: () => message !== undefined, read: () => { const read = message; message = undefined as any; return read } }\n    this.#waiting.pushMessageOf(taken)\n    this.events.readable()\n    return true",
+        to: "    let kept: any = message\n    const taken: any = { checkRead: () => kept !== undefined, read: () => { const read = kept; kept = undefined; return read } }\n    this.#waiting.pushMessageOf(taken)\n    this.events.readable()\n    return true",
       },
     ],
   },

@@ -319,7 +319,8 @@ export class Program {
     const address = `${schemeOf(format)}127.0.0.1:${portOf(this.spec.number, index)}`
     this.#bound.push(address)
     // An action that unbinds the address takes it, and whatever it binds afterwards.
-    while (this.#bound.includes(address) && !(await this.#tryToBind(address, options)))
+    const isWanted = () => this.#bound.includes(address) && !this.isClosed
+    while (isWanted() && !(await this.#tryToBind(address, options)))
       await this.#sleep(BIND_AGAIN_MS)
   }
 
