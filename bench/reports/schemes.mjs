@@ -1,7 +1,7 @@
 /** The report of the schemes benchmark. */
 import { digits, withSpread } from "../lib/format.mjs"
 import { Run } from "../lib/run.mjs"
-import { shortNumber } from "../lib/svg.mjs"
+import { barChart, shortNumber } from "../lib/svg.mjs"
 import { FIXED_ZSTD, OURS, PYOMQ_ZSTD, PYOMQ_ZSTD_1, TCP, ZSTD } from "../peers/ends.mjs"
 import { MEDIAN } from "./quantities.mjs"
 import { byName, runsOfEach } from "./tables.mjs"
@@ -27,6 +27,14 @@ export const PYOMQS = [PYOMQ_ZSTD, PYOMQ_ZSTD_1]
 
 const shown = (/** @type {number | undefined} */ ratio) =>
   ratio === undefined ? "—" : digits(ratio)
+
+/** The picture of README.md: contestants, and networks. */
+const SHOWN_SCHEMES = [
+  { who: TCP, name: "tcp://", colour: 1 },
+  { who: OURS, name: "lz4+tcp://", colour: 0 },
+  { who: ZSTD, name: "zstd+tcp://", colour: 2 },
+]
+const SHOWN_LINKS = ["100 Mbit/s", "1 Gbit/s"]
 
 /** @type {import("./tables.mjs").Report} */
 export const schemes = {
@@ -92,6 +100,21 @@ export const schemes = {
       })),
       ...(others.names.length > 0 ? [byName(others, "Without a link")] : []),
     ]
+  },
+
+  plots(measurements) {
+    const run = new Run(measurements)
+    const bars = (/** @type {string} */ link) =>
+      SHOWN_SCHEMES.flatMap(({ who, name, colour }) => {
+        const messages = run.get(`${link}, json 128 KiB: messages`, who)
+        return messages ? [{ name, colour, value: messages.median }] : []
+      })
+    const groups = SHOWN_LINKS.map((name) => ({ name, bars: bars(name) })).filter(
+      (group) => group.bars.length > 0,
+    )
+    if (groups.length === 0) return []
+    const title = "JSON of 128 KiB over a network: messages a second"
+    return [{ name: "schemes", ...barChart({ title, unit: "msg/s", groups }) }]
   },
 }
 

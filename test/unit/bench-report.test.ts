@@ -197,7 +197,7 @@ describe("bench/RESULTS.md", () => {
 
   test("refers to plots that are well-formed and have a dark variant", () => {
     const { plots } = readme(empty, MEASURED)
-    expect(plots.length).toBe(7)
+    expect(plots.length).toBe(8)
     for (const { svg } of plots) {
       expectWellFormed(svg)
       expect(svg).toContain("@media (prefers-color-scheme: dark)")
