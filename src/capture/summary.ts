@@ -44,15 +44,15 @@ const NAMED_MAX = 10
 
 /** Names the packets that are not read, the most frequent kinds first; "" if there are none. */
 export const unreadText = (unread: ReadonlyMap<string, number>): string =>
-  unread.size === 0 ? "" : `packets that are not read: ${counted(unread)}`
+  unread.size === 0 ? "" : `packets that are not read: ${counted(unread, "")}`
 
 /** Names the servers that refused connections; "" if there are none. */
 export const refusedText = (refused: ReadonlyMap<string, number>): string =>
-  refused.size === 0 ? "" : `connections that were refused: ${counted(refused)}`
+  refused.size === 0 ? "" : `connections that were refused: ${counted(refused, "by ")}`
 
-function counted(counts: ReadonlyMap<string, number>): string {
+function counted(counts: ReadonlyMap<string, number>, between: string): string {
   const kinds = [...counts].sort(([, a], [, b]) => b - a)
-  const named = kinds.slice(0, NAMED_MAX).map(([name, number]) => `${number} ${name}`)
+  const named = kinds.slice(0, NAMED_MAX).map(([name, number]) => `${number} ${between}${name}`)
   if (kinds.length > named.length) named.push(`${kinds.length - named.length} more kinds`)
   return named.join(", ")
 }

@@ -70,7 +70,6 @@ export class Table {
     grid.addEventListener("wheel", (event) => this.#onWheel(event), { passive: false })
     grid.addEventListener("keydown", (event) => this.#onKey(event))
     window.addEventListener("click", (event) => this.#onClick(event))
-    window.addEventListener("dblclick", () => options.onOpen())
     new ResizeObserver(() => this.#draw()).observe(grid)
   }
 
@@ -224,9 +223,11 @@ export class Table {
 
   #onClick(event: MouseEvent): void {
     const line = (event.target as Element).closest<HTMLElement>(".row")
-    if (!line) return
+    // The second click of a double click may be over another row, because the details have opened.
+    if (!line || event.detail > 1) return
     this.select(Number(line.dataset.place))
     this.focus()
+    this.#options.onOpen()
   }
 
   #draw(): void {

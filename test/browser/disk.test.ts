@@ -49,7 +49,7 @@ describe.each(Object.keys(engines))("in %s", (name) => {
   const openFirst = async (): Promise<void> => {
     const first = ".row[data-place='0'][data-kind=message]"
     await until(page, `document.querySelector(${JSON.stringify(first)}) !== null`)
-    await page.doubleClick(first)
+    await page.click(first)
     await until(page, "document.querySelector('#parts[aria-busy=false] .size') !== null")
   }
 

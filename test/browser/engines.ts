@@ -16,7 +16,6 @@ export interface EnginePage {
   /** Returns the value of an expression, which must be one that JSON has. */
   evaluate<Value>(expression: string): Promise<Value>
   click(selector: string): Promise<void>
-  doubleClick(selector: string): Promise<void>
   /** Chooses files in an input. */
   choose(selector: string, ...files: string[]): Promise<void>
   /** Pastes what was copied into a field. */
@@ -71,7 +70,6 @@ export function inChromium(browser: Browser): Engine {
       return {
         evaluate: (expression) => page.evaluate(expression),
         click: (selector) => page.locator(selector).click(),
-        doubleClick: (selector) => page.locator(selector).dblclick(),
         choose: (selector, ...files) => page.locator(selector).setInputFiles(files),
         async paste(selector) {
           await page.locator(selector).focus()
@@ -99,7 +97,6 @@ async function launchFirefox(): Promise<Engine> {
       return {
         evaluate: <Value>(expression: string) => page.evaluate(expression) as Promise<Value>,
         click: (selector) => page.locator(selector).click(),
-        doubleClick: (selector) => page.click(selector, { count: 2 }),
         async choose(selector, ...files) {
           const input = await page.$(selector)
           await (input as Awaited<ReturnType<typeof page.$<"input">>>)!.uploadFile(...files)

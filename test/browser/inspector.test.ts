@@ -164,7 +164,7 @@ describe("a dropped capture", () => {
     await inspector.matches("4 of")
     const rows = await inspector.rows()
     expect(rows.map((cells) => cells[5])).toEqual(["open", "greeting", "greeting", "close"])
-    await inspector.page.locator(".row").first().dblclick()
+    await inspector.page.locator(".row").first().click()
     await inspector.page
       .locator("#title")
       .filter({ hasText: /^#1 open$/ })
@@ -191,7 +191,7 @@ describe("a dropped capture", () => {
     await order("plain").getByRole("button").click()
     await page.locator("[data-column=plain][aria-sort=descending]").waitFor()
     await expect.poll(async () => (await inspector.rows())[0]?.[7]).toBe(bytesText(largest))
-    await page.locator(".row").first().dblclick()
+    await page.locator(".row").first().click()
     await inspector.details(Number((await inspector.rows())[0]![0]))
     for (const column of [
       "time",
@@ -305,7 +305,7 @@ describe("an opened message", () => {
   const long = ascii("0123456789abcdef".repeat(10_000))
 
   async function openRow(row: number): Promise<void> {
-    await inspector.page.locator(`.row[aria-rowindex="${row + 1}"]`).dblclick()
+    await inspector.page.locator(`.row[aria-rowindex="${row + 1}"]`).click()
     await inspector.details(row)
   }
   const look = (name: string) => inspector.page.getByLabel(name, { exact: true }).check()
@@ -435,7 +435,7 @@ describe("invisible characters", () => {
     expect(await inspector.text("name")).toBe("\\u{202e}fcap\\u{200b}.pcap")
     const rows = (await inspector.rows()).length
     for (let row = 1; row <= rows; row++) {
-      await inspector.page.locator(`.row[aria-rowindex="${row + 1}"]`).dblclick()
+      await inspector.page.locator(`.row[aria-rowindex="${row + 1}"]`).click()
       for (const look of ["Auto", "JSON", "Text", "Hex & wire"]) {
         await inspector.page.getByLabel(look, { exact: true }).check()
         await inspector.details(row)
@@ -516,7 +516,7 @@ test("violations of a peer are shown where they happened", async () => {
   await inspector.matches("1 of")
   const [cells] = await inspector.rows()
   expect(cells?.at(-1)).toMatch(/ERR_LZ4_CORRUPT_BLOCK: part 0 .* does not decode/)
-  await inspector.page.locator(".row").dblclick()
+  await inspector.page.locator(".row").click()
   await inspector.page.locator("#parts .problem").filter({ hasText: "does not decode" }).waitFor()
   expect(await inspector.text("parts")).toContain("ERR_LZ4_CORRUPT_BLOCK")
 })
@@ -700,7 +700,7 @@ test("messages of more parts than bytes have rows, and details that say how many
   await inspector.matches("4,000 of ")
   const [row] = await inspector.rows()
   expect(row).toContain(PACKED_PARTS.toString())
-  await inspector.page.locator(".row").first().dblclick()
+  await inspector.page.locator(".row").first().click()
   await inspector.details(FIRST)
   const parts = await inspector.text("parts")
   expect(parts).toContain(`Part 200 of ${PACKED_PARTS.toLocaleString("en")}`)
@@ -795,7 +795,7 @@ test("a dictionary missing in the capture can be given", async () => {
   const { page } = inspector
   const marked = page.locator(".row.failed .content").filter({ hasText: "missing dictionary" })
   expect(await marked.count()).toBe(2)
-  await marked.first().dblclick()
+  await marked.first().click()
   await page.locator("dd").filter({ hasText: "probably needed" }).waitFor()
   expect(await page.locator("#connections").textContent()).toMatch(/a dictionary may have been/)
   await page.locator("#dictionary").setInputFiles(write("events.dict", dictionary))

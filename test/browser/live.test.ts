@@ -97,6 +97,12 @@ describe("a recording that is served", () => {
     await lastIs(inspector, "message 99")
     const [top] = await inspector.rows()
     await page.locator(".row", { hasText: "message 95" }).click()
+    await inspector.details(FIRST_ROWS + 96)
+    // The details take the place of the end.
+    await page.locator("#table").evaluate((table) => {
+      table.scrollTop = table.scrollHeight
+    })
+    await lastIs(inspector, "message 99")
     await served.write(recorded.next(100))
     await rows(inspector, 200)
     await lastIs(inspector, "message 199")

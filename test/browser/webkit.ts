@@ -26,11 +26,6 @@ export async function launchWebKit(): Promise<Engine> {
       return {
         evaluate: (expression) => driver.executeScript(`return (${expression})`),
         click: (selector) => driver.findElement(By.css(selector)).click(),
-        doubleClick: (selector) =>
-          driver
-            .actions()
-            .doubleClick(driver.findElement(By.css(selector)))
-            .perform(),
         choose: (selector, ...files) =>
           driver.findElement(By.css(selector)).sendKeys(files.join("\n")),
         paste: (selector) =>

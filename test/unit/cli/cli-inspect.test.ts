@@ -620,7 +620,7 @@ describe("the table", async () => {
     const { stdout } = await run([file("ended.pcap", pcapFile(framesOf(packets)))])
     expect(stdout).toMatch(/ close {6}reset by the client, in the middle of a message\n/)
     expect(stdout).toMatch(/, reset by the client, in the middle of a message, 1 error\n/)
-    expect(stdout).toContain("\nconnections that were refused: 1 127.0.0.1:5555\n")
+    expect(stdout).toContain("\nconnections that were refused: 1 by 127.0.0.1:5555\n")
     // The recording ends before the other side does.
     const unfinished: Said = [...opening, ["server", half]]
     const halfClosed = conversation(unfinished, { closed: "FIN" }).slice(0, -2)
