@@ -149,7 +149,7 @@ export function readParts(frames: Uint8Array): AnyPart[] {
 
 /** Returns such frames with the plaintext of parts as they came. */
 export function withoutKept(frames: Uint8Array): Uint8Array {
-  const parts = readParts(frames).map((part) => (part instanceof KeptPart ? plainOf(part) : part))
+  const parts = fitted(readParts(frames), () => false)
   const plain = new Uint8Array(framesLength(parts.map(bodyOf)))
   writeParts(plain, 0, parts)
   return plain
@@ -173,10 +173,6 @@ export function addFlag(frames: Uint8Array, flag: number): void {
     at = start + head.bodyBytes
   }
 }
-
-/** Returns whether the flags of a frame say how its part is sent. */
-export const isFormed = (frames: Uint8Array): boolean =>
-  ((frames[0] as number) & (KEPT | PLAIN_FORM | TRIED_FORM)) !== 0
 
 function partOf(flags: number, body: Uint8Array): AnyPart {
   if (flags & KEPT) return new KeptPart(body)

@@ -22,7 +22,7 @@ export interface Write {
   bytes: Uint8Array
   /** The same for all connections that make this write, and for no other write. */
   number: number
-  /** Whether it is one message with compressed parts as they came. */
+  /** Whether it is one message whose flags say how its parts are sent. */
   hasForms?: boolean
 }
 

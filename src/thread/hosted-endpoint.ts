@@ -1,7 +1,7 @@
 import type { MessagePort } from "node:worker_threads"
 import type { Chunk } from "../codec/chunk.js"
 import { TRAINED_MAX } from "../codec/dictionary-groups.js"
-import { fitted, hasForms, isFormed, readParts } from "../codec/formed-part.js"
+import { fitted, hasForms, readParts } from "../codec/formed-part.js"
 import type { Packing } from "../codec/packing.js"
 import { Sender } from "../codec/sender.js"
 import type { HostPort } from "../transport/address.js"
@@ -111,7 +111,7 @@ export class HostedEndpoint {
     this.#deliveries = frames.map((bytes) => ({
       bytes,
       number: NOT_SHARED,
-      hasForms: isFormed(bytes),
+      hasForms: hasForms(readParts(bytes)),
     }))
     ;(this.#target as Dialer).hurry()
     for (const hosted of this.#live.values())

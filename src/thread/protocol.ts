@@ -44,7 +44,7 @@ export const toWorker = {
   FREE: 2,
   /** slot, index of the cell, slab, start, number of connections, connections: see OpenBatch. */
   BATCH: 3,
-  /** As WRITE: one message with compressed parts as they came. */
+  /** As WRITE: one message with flags that say how its parts are sent. */
   WRITE_KEPT: 4,
 } as const
 

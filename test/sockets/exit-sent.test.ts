@@ -1,6 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises"
 import { describe, expect, test } from "vitest"
 import { Context, Dealer, Pull, Reply, Router, Subscriber } from "zeromq-lz4"
+import { Codec } from "zeromq-lz4/codec"
 
 import { mark, marksErrors, noise, PatientScript, Script } from "../support/running-script.js"
 import { type AnySocket, anyPort, eventually, freePort, use } from "../support/sockets.js"
@@ -58,6 +59,26 @@ async function bound<S extends Receives>(socket: S): Promise<{ socket: S; endpoi
 }
 
 describe.each(threads)("with %o", (options) => {
+  test.each([{}, { compress: true }])(
+    "a part as it came and others, sent with %o, arrive when a process without a connection exits",
+    async (form) => {
+      const { socket, endpoint } = await bound(new Pull())
+      const plain = Buffer.alloc(6000, "as it came ")
+      using codec = Codec.createSync()
+      const wire = Buffer.from(codec.encodePart(plain)).toString("base64")
+      const script = `const { endpoint, options, wire, form } = argument;
+        const socket = new zmq.Push(); socket.connect(endpoint, options);
+        const part = zmq.CompressedPart.from(Buffer.from(wire, "base64"));
+        socket.send([part, "x".repeat(500)], ...(form.compress ? [form] : []));
+        socket.send("after"); process.exit(3)`
+      const process = new PatientScript(script, { endpoint, options, wire, form })
+      const received = await socket.receive()
+      expect(received.map(String)).toEqual([String(plain), "x".repeat(500)])
+      expect(String(await socket.receive())).toBe("after")
+      expect(await process.ended(), process.errors).toEqual({ code: 3, signal: null })
+    },
+  )
+
   describe.each(sizes)("messages of %i bytes", (bytes) => {
     test.each(endingsWith(bytes))(
       "arrive when a process that has no connection yet $how",
