@@ -1,7 +1,7 @@
 import { Queue } from "../base/queue.js"
 import { clockMs } from "../base/runtime.js"
 import { partDetached } from "../codec/errors.js"
-import { FormedPart } from "../codec/formed-part.js"
+import { bodyOf } from "../codec/formed-part.js"
 import type { Message } from "../patterns/message.js"
 import type { Routing } from "../patterns/socket-type.js"
 import type { Deadline } from "../transport/deadline.js"
@@ -117,6 +117,6 @@ export class HeldSends {
 
 function bytesOf(message: Message): number {
   let bytes = 0
-  for (const part of message) bytes += part instanceof FormedPart ? part.bytes.length : part.length
+  for (const part of message) bytes += bodyOf(part).length
   return bytes
 }

@@ -1,7 +1,7 @@
 import { isArrayBuffer, isDataView, isTypedArray } from "node:util/types"
 import { fixedView, placeOf } from "../base/fixed-view.js"
 import { REFERRED_MIN_BYTES } from "../base/limits.js"
-import { FormedPart, KeptPart, PlainPart, TriedPart } from "../codec/formed-part.js"
+import { bodyOf, FormedPart, KeptPart, PlainPart, TriedPart } from "../codec/formed-part.js"
 import type { Message } from "../patterns/message.js"
 import type { Refusal, Routing, SocketType } from "../patterns/socket-type.js"
 import { explain } from "../transport/zmq-error.js"
@@ -88,8 +88,7 @@ export function copyMessage(message: Message): Message {
 /** Copies the small parts of a message. Large ones stay in the program's memory. */
 export function copySmallParts(message: Message): Message {
   return message.map((part) => {
-    const { length } = part instanceof FormedPart ? part.bytes : part
-    if (length >= REFERRED_MIN_BYTES) return part
+    if (bodyOf(part).length >= REFERRED_MIN_BYTES) return part
     return part instanceof FormedPart ? part.copied() : Buffer.from(part)
   })
 }
