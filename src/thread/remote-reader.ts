@@ -1,12 +1,11 @@
 import { FRAMES_MAX } from "../base/limits.js"
 import { Queue } from "../base/queue.js"
 import { throwLater } from "../base/throw-later.js"
-import { KeptPart } from "../codec/formed-part.js"
-import { COMMAND, KEPT, MORE } from "../codec/frames.js"
+import { COMMAND, MORE } from "../codec/frames.js"
 import type { MessageSink } from "../transport/transport.js"
 import { commandName } from "../zmtp/commands.js"
 import { FrameReader, type FrameSink } from "../zmtp/frame-reader.js"
-import type { Part } from "../zmtp/part.js"
+import { type Part, receivedPart } from "../zmtp/part.js"
 
 /** A frame whose large body has memory of its own. */
 export interface LargeFrame {
@@ -173,7 +172,7 @@ export class RemoteReader implements FrameSink {
       if (!sink.command(name, body.subarray(1 + name.length))) this.stop()
     } else {
       const parts = this.#parts ?? []
-      parts.push(flags & KEPT ? new KeptPart(body) : body)
+      parts.push(receivedPart(flags, body))
       this.#parts = flags & MORE ? parts : undefined
       if (!(flags & MORE) && !sink.message(parts)) this.stop()
     }

@@ -1,7 +1,12 @@
 import { FormedPart, hasForms, KeptPart } from "../codec/formed-part.js"
+import { KEPT } from "../codec/frames.js"
 
 /** A part of a message: its plaintext, or what it was on the wire. */
 export type Part = Buffer | FormedPart
+
+/** Returns the part of a received frame. */
+export const receivedPart = (flags: number, body: Buffer): Part =>
+  flags & KEPT ? new KeptPart(body) : body
 
 /** Returns the plaintext of a part. */
 export function plaintextOf(part: Part): Buffer {

@@ -1,8 +1,7 @@
 import { FRAMES_MAX } from "../base/limits.js"
 import { describeGreeting } from "../codec/describe-greeting.js"
 import { ProtocolError } from "../codec/errors.js"
-import { KeptPart } from "../codec/formed-part.js"
-import { COMMAND, checkHead, KEPT, MORE } from "../codec/frames.js"
+import { COMMAND, checkHead, MORE } from "../codec/frames.js"
 import { wipe } from "../curve/curve.js"
 import {
   COMMAND_MAX_BYTES,
@@ -31,7 +30,7 @@ import type {
   Secured,
 } from "./mechanism.js"
 import { NullOrPlain } from "./null-plain.js"
-import type { Part } from "./part.js"
+import { type Part, receivedPart } from "./part.js"
 import type { HeadCheck } from "./plain-peer-receiver.js"
 import type { Announced } from "./revision.js"
 
@@ -203,7 +202,7 @@ export class Session implements RelaySink, HandshakeHandlers {
       return this.#handlers.command(name, body.subarray(1 + name.length)) && goesOn
     }
     const parts = this.#parts ?? []
-    parts.push(flags & KEPT ? new KeptPart(body) : body)
+    parts.push(receivedPart(flags, body))
     this.#parts = flags & MORE ? parts : undefined
     return (flags & MORE ? true : this.#handlers.message(parts)) && goesOn
   }
