@@ -1,6 +1,7 @@
 import { closeSync, existsSync, fchmodSync, openSync, rmSync, writeSync } from "node:fs"
 import { printableJson } from "../capture/printable.js"
 import { formatKey } from "../curve/keys.js"
+import { newKeyPair } from "../curve/random.js"
 import { type Command, command } from "./command.js"
 import { loadCurve, PUBLIC_KEY, SECRET_KEY } from "./curve-keys.js"
 import { fileError, InputError, UsageError } from "./errors.js"
@@ -58,7 +59,7 @@ async function makeKeys(output: string | undefined, force: boolean, json: boolea
 
 async function newPair(): Promise<{ publicKey: string; secretKey: string }> {
   const { curve } = await loadCurve()
-  const { publicKey, secretKey } = curve.keyPair()
+  const { publicKey, secretKey } = newKeyPair(curve)
   return { publicKey: formatKey(publicKey), secretKey: formatKey(secretKey) }
 }
 

@@ -1,4 +1,3 @@
-import { randomFillSync } from "node:crypto"
 import { wrongValue } from "../codec/errors.js"
 import { INPUT, OUTPUT } from "../codec/instance.js"
 import type { Pointer } from "../codec/module-memory.js"
@@ -19,11 +18,6 @@ export function secretBytes(length: number): Uint8Array<ArrayBuffer> {
   return new Uint8Array(new ArrayBuffer(length))
 }
 
-/** Returns random bytes of the system. */
-export function randomBytes(length: number): Uint8Array<ArrayBuffer> {
-  return randomFillSync(secretBytes(length))
-}
-
 /** Overwrites secrets that are no longer needed. */
 export function wipe(...secrets: readonly (Uint8Array | undefined)[]): void {
   for (const secret of secrets) secret?.fill(0)
@@ -35,12 +29,6 @@ export class Curve {
 
   constructor(module: WebAssembly.Module) {
     this.instance = new CurveInstance(module)
-  }
-
-  /** Returns a new pair of keys. */
-  keyPair(): KeyPair {
-    const secretKey = randomBytes(KEY_BYTES)
-    return { publicKey: this.publicKey(secretKey), secretKey }
   }
 
   /** Returns the public key of a secret one. */

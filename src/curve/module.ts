@@ -1,4 +1,5 @@
 import * as carried from "curve-wasm"
+import { fromBase64 } from "../base/base64.js"
 import { wasmError, withCode } from "../codec/errors.js"
 
 let compiled: WebAssembly.Module | undefined
@@ -27,7 +28,7 @@ function base64(): string {
 function compile(): WebAssembly.Module {
   if (typeof WebAssembly === "undefined") throw wasmError("there is no WebAssembly (--jitless?)")
   try {
-    return new WebAssembly.Module(Buffer.from(base64(), "base64"))
+    return new WebAssembly.Module(fromBase64(base64()))
   } catch (error) {
     throw withCode(error as Error, "ERR_LZ4_WASM")
   }

@@ -1,4 +1,5 @@
 /** Both sides of CURVE (RFC 26), command by command, so that a raw peer can send any of them wrong. */
+import { newKeyPair } from "../../src/curve/random.js"
 import { curve, someBytes } from "../support/curve.js"
 import { z85 } from "../support/z85.js"
 import { clientKeys, otherKeys, serverKeys } from "./curve.js"
@@ -71,7 +72,7 @@ export interface InitiateOptions {
 /** A connection with CURVE, once a handshake has begun. */
 abstract class RawCurve {
   readonly peer: RawPeer
-  readonly shortTerm: Keys = curve.keyPair()
+  readonly shortTerm: Keys = newKeyPair(curve)
   /** The key that both sides' short-term keys share. */
   protected key: Uint8Array | undefined
   protected abstract readonly sends: string

@@ -1,4 +1,5 @@
 import * as carried from "zstd-wasm"
+import { fromBase64 } from "../../base/base64.js"
 import { wasmError, wrongValue } from "../errors.js"
 import type { Format } from "../instance.js"
 import { integer } from "../integer.js"
@@ -86,7 +87,5 @@ function decode(): Uint8Array {
       cause,
     )
   }
-  return globalThis.Buffer
-    ? new Uint8Array(globalThis.Buffer.from(base64, "base64"))
-    : Uint8Array.from(atob(base64), (character) => character.charCodeAt(0))
+  return fromBase64(base64)
 }

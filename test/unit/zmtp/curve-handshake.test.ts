@@ -2,10 +2,11 @@
 import { describe, expect, test, vi } from "vitest"
 
 import { Opener } from "../../../src/curve/opener.js"
+import { newKeyPair } from "../../../src/curve/random.js"
 import { Sealer } from "../../../src/curve/sealer.js"
 import type { AuthStatus, HandshakeSettings } from "../../../src/zmtp/mechanism.js"
 import { Session } from "../../../src/zmtp/session.js"
-import { curve, curveSettings, pair, someBytes } from "../../support/curve.js"
+import { curve, curveSettings, pair } from "../../support/curve.js"
 import { flipped } from "../../support/flipped.js"
 import { lowOrderPoints } from "../../support/libsodium.js"
 import { concat } from "../../support/wire.js"
@@ -351,7 +352,7 @@ function initiateBy(
 ) {
   server.receive(greeting({ mechanism: "CURVE" }))
   server.take()
-  const mine = curve.keyPair()
+  const mine = newKeyPair(curve)
   const serverKey = curve.sharedKey(serverKeys.publicKey, mine.secretKey) as Uint8Array
   const counter = (value: bigint) => {
     const bytes = new Uint8Array(8)
@@ -482,12 +483,11 @@ test("a HELLO leaves no key behind but the cookie's, and the end of the session 
 
 test("the keys of a connection are wiped when its handshake is over", () => {
   const secrets: Uint8Array[] = []
-  const keyPair = vi.spyOn(curve, "keyPair").mockImplementation(() => {
-    const secretKey = someBytes(32)
+  const { publicKey, sharedKey } = curve
+  const own = vi.spyOn(curve, "publicKey").mockImplementation((secretKey) => {
     secrets.push(secretKey)
-    return { publicKey: curve.publicKey(secretKey), secretKey }
+    return publicKey.call(curve, secretKey)
   })
-  const { sharedKey } = curve
   const shared = vi.spyOn(curve, "sharedKey").mockImplementation((...keys) => {
     const key = sharedKey.apply(curve, keys)
     if (key) secrets.push(key)
@@ -523,7 +523,7 @@ test("the keys of a connection are wiped when its handshake is over", () => {
       expect(secrets.splice(0).every(isWiped)).toBe(true)
     }
   } finally {
-    keyPair.mockRestore()
+    own.mockRestore()
     shared.mockRestore()
   }
 })
