@@ -4,6 +4,8 @@ import { counted } from "../capture/reports/report.js"
 import { type Curve, curveOf, type KeyPair } from "../curve/curve.js"
 import { LIST_MAX_BYTES, parseKeyList, withoutMark } from "../curve/key-list.js"
 import { formatKey, KEY_DIGITS, keyInText } from "../curve/keys.js"
+import { newKeyPair } from "../curve/random.js"
+import { keyLogFile } from "../transport/key-log.js"
 import { InputError, orInputError, UsageError } from "./errors.js"
 import { readFileStart } from "./input.js"
 
@@ -63,9 +65,10 @@ export async function readCurve(side: Side, values: CurveValues): Promise<Bridge
   const { module, curve } = await loadCurve()
   const pair: KeyPair = secret
     ? { publicKey: curve.publicKey(secret), secretKey: secret }
-    : curve.keyPair()
+    : newKeyPair(curve)
+  const keyLog = keyLogFile()
   if (serverKey === undefined) {
-    const keys = { module, isServer, ...pair, serverKey: new Uint8Array(0) }
+    const keys = { module, isServer, ...pair, serverKey: new Uint8Array(0), keyLog }
     if (clientKeys === undefined) return keys
     const accepted = readClientKeys(ofClients, clientKeys)
     return { ...keys, clientKeys: accepted, clientKeysOption: ofClients }
@@ -73,7 +76,7 @@ export async function readCurve(side: Side, values: CurveValues): Promise<Bridge
   const theirs = readServerKey(asClient, serverKey)
   if (!curve.sharedKey(theirs, pair.secretKey))
     throw new InputError(`${asClient}: the key is of low order, so it protects nothing`)
-  return { module, isServer, ...pair, serverKey: theirs }
+  return { module, isServer, ...pair, serverKey: theirs, keyLog }
 }
 
 /** Returns the variables that can have a side's secret key. */

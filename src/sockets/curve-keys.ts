@@ -1,6 +1,7 @@
 import { curveOf, KEY_BYTES } from "../curve/curve.js"
 import { parseKey } from "../curve/keys.js"
 import { curveModule } from "../curve/module.js"
+import { keyLogFile } from "../transport/key-log.js"
 import type { CurveSettings } from "../zmtp/mechanism.js"
 import { OPTION } from "./zmq-numbers.js"
 
@@ -30,6 +31,6 @@ export class CurveKeys {
     const { publicKey, secretKey, serverKey } = this.#keys
     // A server's own public key need not be set.
     const own = isServer ? curveOf(module).publicKey(secretKey) : publicKey
-    return { module, isServer, publicKey: own, secretKey, serverKey }
+    return { module, isServer, publicKey: own, secretKey, serverKey, keyLog: keyLogFile() }
   }
 }

@@ -6,6 +6,7 @@ import { type FramesSink, Opener } from "../curve/opener.js"
 import { Sealer } from "../curve/sealer.js"
 import { COMMAND_MAX_BYTES } from "../zmtp/commands.js"
 import type { CurveSettings, Secured } from "../zmtp/mechanism.js"
+import { logKey } from "./key-log.js"
 
 /**
  * Bytes that the form of a part can have more than its plaintext: the head of LZ4M, and an arena, a
@@ -28,8 +29,9 @@ export class ConnectionCipher {
   violation: Violation | undefined
 
   /** @param budgetBytes maximum plaintext of one message; -1 is no limit. */
-  constructor({ module }: CurveSettings, secured: Secured, budgetBytes: number) {
+  constructor({ module, keyLog }: CurveSettings, secured: Secured, budgetBytes: number) {
     const { key, isServer, sent, received } = secured
+    if (keyLog !== undefined) logKey(keyLog, secured)
     const maxBytes =
       budgetBytes < 0
         ? Number.POSITIVE_INFINITY

@@ -1,6 +1,7 @@
 import { concat } from "../codec/arrays.js"
 import { ProtocolError } from "../codec/errors.js"
-import { type Curve, curveOf, KEY_BYTES, type KeyPair, randomBytes, wipe } from "../curve/curve.js"
+import { type Curve, curveOf, KEY_BYTES, type KeyPair, wipe } from "../curve/curve.js"
+import { newKeyPair, randomBytes } from "../curve/random.js"
 import { commandName, writeCommand } from "./commands.js"
 import {
   COOKIE_BYTES,
@@ -43,7 +44,7 @@ export class CurveClient extends Mechanism {
     super(settings, handlers)
     this.#keys = settings.curve as CurveSettings
     this.#curve = curveOf(this.#keys.module)
-    this.#shortTerm = this.#curve.keyPair()
+    this.#shortTerm = newKeyPair(this.#curve)
   }
 
   start(): void {
@@ -141,7 +142,8 @@ export class CurveClient extends Mechanism {
     const routingId = this.readPeer(metadata, "INVALID_METADATA")
     if (!routingId) return
     this.#connectionKey = undefined
-    this.secured = { key, isServer: false, sent: INITIATE_COUNTER, received }
+    const { publicKey: client } = this.#shortTerm
+    this.secured = { key, isServer: false, client, sent: INITIATE_COUNTER, received }
     this.ready(routingId)
   }
 

@@ -1,5 +1,6 @@
 import { concat, copy } from "../codec/arrays.js"
-import { type Curve, curveOf, KEY_BYTES, randomBytes, secretBytes, wipe } from "../curve/curve.js"
+import { type Curve, curveOf, KEY_BYTES, secretBytes, wipe } from "../curve/curve.js"
+import { newKeyPair, randomBytes } from "../curve/random.js"
 import { commandName, writeCommand } from "./commands.js"
 import {
   COOKIE_BYTES,
@@ -35,6 +36,8 @@ export class CurveServer extends Mechanism {
    * only. A key for each connection keeps the commands of one from being used on another.
    */
   #cookieKey: Uint8Array | undefined
+  /** The peer's short-term public key. */
+  #client: Uint8Array = new Uint8Array(0)
   /** The counter of the peer's INITIATE. */
   #received: Uint8Array = counter(0)
   /** The key that both short-term pairs share, and the peer's routing id. */
@@ -73,7 +76,8 @@ export class CurveServer extends Mechanism {
     const box = this.#curve.box(key, nonce("CurveZMQREADY---", READY_COUNTER), this.metadata())
     this.handlers.send(writeCommand("READY", concat([READY_COUNTER, box])))
     this.#connectionKey = undefined
-    this.secured = { key, isServer: true, sent: READY_COUNTER, received: this.#received }
+    const client = this.#client
+    this.secured = { key, isServer: true, client, sent: READY_COUNTER, received: this.#received }
     this.ready(this.#routingId)
   }
 
@@ -106,7 +110,7 @@ export class CurveServer extends Mechanism {
   }
 
   #welcome(client: Uint8Array, key: Uint8Array): void {
-    const { publicKey, secretKey } = this.#curve.keyPair()
+    const { publicKey, secretKey } = newKeyPair(this.#curve)
     this.#cookieKey = randomBytes(KEY_BYTES)
     const cookieNonce = randomBytes(LONG_NONCE_BYTES)
     const kept = secretBytes(2 * KEY_BYTES)
@@ -154,6 +158,7 @@ export class CurveServer extends Mechanism {
   #openInitiate(data: Uint8Array, client: Uint8Array, secretKey: Uint8Array): void {
     // As in libzmq, it need not be larger than HELLO's, which was for another key: omq's are the same.
     this.#received = copy(data, INITIATE.at.counter, INITIATE.at.box)
+    this.#client = copy(client, 0, KEY_BYTES)
     // HELLO has shown that the client's key is not of low order.
     this.#connectionKey = this.#curve.sharedKey(client, secretKey) as Uint8Array
     const plain = this.#curve.open(

@@ -43,6 +43,8 @@ export interface CurveSettings {
   secretKey: Uint8Array
   /** The server's public key, which the client has to know; empty for a server. */
   serverKey: Uint8Array
+  /** The file that the keys of connections are written to, if that was asked for. */
+  keyLog?: string | undefined
 }
 
 /** What a handshake of CURVE has agreed on. */
@@ -50,6 +52,8 @@ export interface Secured {
   /** The key that both sides' short-term keys share. Whoever takes it wipes it. */
   key: Uint8Array
   isServer: boolean
+  /** The client's short-term public key, by which the connection can be recognised in a recording. */
+  client: Uint8Array
   /** The last counters of this side and of the peer, as 8 bytes each. */
   sent: Uint8Array
   received: Uint8Array

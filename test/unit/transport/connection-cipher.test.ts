@@ -12,6 +12,7 @@ const settings = { module: curveModule() } as CurveSettings
 const secured = (): Secured => ({
   key: someBytes(32),
   isServer: true,
+  client: new Uint8Array(32),
   sent: new Uint8Array(8),
   received: new Uint8Array(8),
 })
