@@ -16,6 +16,7 @@ import { decodeFrames } from "./decode-frames.js"
 import type { Handshake } from "./events.js"
 import { MESSAGE_MAX_BYTES, MESSAGE_MAX_PARTS } from "./message-limit.js"
 import { shipmentIn } from "./parts.js"
+import { isSealed } from "./sealed-bytes.js"
 import { describeCommand } from "./streams/describe-command.js"
 import { greetingHandshake } from "./streams/handshake.js"
 import { type DecodedMessage, kindOf, type TransportName, transportIn } from "./streams/messages.js"
@@ -194,8 +195,6 @@ function messageOf(
     partOffset: ({ arena }, part) => parts[arena ? 0 : part]?.at ?? offset,
   }
 }
-
-const isSealed = (body: Uint8Array): boolean => body.length > 32 && commandName(body) === "MESSAGE"
 
 const hexOf = (bytes: Uint8Array, at: number): string =>
   (bytes[at] as number).toString(16).padStart(2, "0")

@@ -1,9 +1,13 @@
-import { copy } from "../codec/arrays.js"
-import { outOfRange, shown, wrongValue } from "../codec/errors.js"
+import { concat, copy } from "../codec/arrays.js"
+import { outOfRange, ProtocolError, shown, wrongValue } from "../codec/errors.js"
 import { loadFormatSync } from "../codec/formats.js"
 import { areFlags, BODY_MAX_BYTES, COMMAND, FrameHead, frameError, MORE } from "../codec/frames.js"
 import type { WasmSource } from "../codec/module.js"
 import { checkBudget, checkDictionary, checkView, ownOptions } from "../codec/options.js"
+import { CipherError } from "../curve/cipher.js"
+import { KEY_BYTES } from "../curve/curve.js"
+import { loadCurveSync } from "../curve/load.js"
+import { openFrames } from "../curve/open-frames.js"
 import { instancesWith } from "./instances.js"
 import {
   type DecodedMessage,
@@ -20,6 +24,8 @@ export interface DecodeFramesOptions {
   dictionary?: Uint8Array
   /** Maximum plaintext of one message, in bytes; -1 (the default) is no limit. */
   maxMessageSize?: number
+  /** With CURVE: the key of the connection, its `curveKey`. `frames` are those that it opens. */
+  curveKey?: Uint8Array | undefined
   /** The module, as for `decodeCapture`. */
   wasm?: WasmSource
 }
@@ -29,16 +35,17 @@ export interface DecodeFramesOptions {
  * need not be kept until they are displayed. An arena returns several messages. The offsets of
  * errors are relative to `frames`.
  *
- * @throws ProtocolError if a frame's head is not allowed.
+ * @throws ProtocolError if a frame's head is not allowed, or `curveKey` does not open it.
  * @throws RangeError if the bytes end in the middle of a message, or an option is out of range.
  * @throws TypeError if an argument has another type.
  */
 export function decodeFrames(given: Uint8Array, options: DecodeFramesOptions): DecodedMessage[] {
-  const frames = checkView("frames", given)
-  const names = ["transport", "dictionary", "maxMessageSize", "wasm"]
-  const { transport, dictionary, maxMessageSize, wasm } = ownOptions(options, names)
+  const names = ["transport", "dictionary", "maxMessageSize", "curveKey", "wasm"]
+  const { transport, dictionary, maxMessageSize, curveKey, wasm } = ownOptions(options, names)
   if (transport !== "lz4+tcp" && transport !== "zstd+tcp" && transport !== "tcp")
     throw wrongValue(`transport must be "lz4+tcp", "zstd+tcp" or "tcp"; got ${shown(transport)}`)
+  const wire = checkView("frames", given)
+  const frames = curveKey === undefined ? wire : opened(wire, checkKey(curveKey))
   const decoder = new MessageDecoder(instancesWith(wasm), checkBudget(maxMessageSize))
   try {
     if (dictionary !== undefined) {
@@ -72,5 +79,32 @@ export function decodeFrames(given: Uint8Array, options: DecodeFramesOptions): D
     return messages
   } finally {
     decoder.close()
+  }
+}
+
+function checkKey(key: unknown): Uint8Array {
+  const bytes = checkView("curveKey", key)
+  if (bytes.length === KEY_BYTES) return bytes
+  throw outOfRange(`curveKey must have ${KEY_BYTES} bytes; got ${bytes.length}`)
+}
+
+/** Returns the frames in MESSAGE commands of CURVE, which either side may have sent. */
+function opened(frames: Uint8Array, key: Uint8Array): Uint8Array {
+  const curve = loadCurveSync()
+  const open = (ofServer: boolean): Uint8Array => {
+    const pieces: Uint8Array[] = []
+    openFrames(curve, key, ofServer, frames, (piece) => pieces.push(piece.slice()))
+    return concat(pieces)
+  }
+  try {
+    return open(false)
+  } catch (error) {
+    if (!(error instanceof CipherError)) throw error
+  }
+  try {
+    return open(true)
+  } catch (error) {
+    if (!(error instanceof CipherError)) throw error
+    throw new ProtocolError("ERR_ZMTP_CURVE", error.message)
   }
 }

@@ -1,6 +1,7 @@
 import type { ProtocolErrorCode } from "../codec/errors.js"
 import type { WasmSource } from "../codec/module.js"
 import type { Traffic } from "../codec/traffic.js"
+import type { KeyLog } from "./key-log.js"
 
 /** One end of a TCP connection. The client is the one that opened it. */
 export type Side = "client" | "server"
@@ -161,8 +162,13 @@ export interface CaptureConnection {
    * dictionary is not in the capture: a description, and what to do.
    */
   warning: string | undefined
-  /** With CURVE: the MESSAGE commands of each side so far, and their bytes. Nothing else can be read. */
+  /**
+   * With CURVE: the MESSAGE commands of each side so far that could not be opened, and their bytes.
+   * Without a key that is all of them, and nothing else can be read.
+   */
   encrypted: Readonly<Record<Side, EncryptedTraffic>> | undefined
+  /** With CURVE: the key that opens the messages, of 32 bytes, once it was found in `keys`. */
+  curveKey: Uint8Array | undefined
   /** Dictionaries in use: shipped in the capture, or given as an option. */
   readonly dictionaries: Record<Side, Uint8Array | undefined>
   /** Traffic of each side so far. */
@@ -230,6 +236,12 @@ export interface CaptureOptions {
    * RangeError for a dictionary that is none, end the reading.
    */
   dictionary?: Uint8Array | DictionarySource
+  /**
+   * Keys of connections with CURVE, whose messages are decrypted with them. A connection is recognised
+   * by the HELLO of its handshake. If that is not in the capture, all keys are tried with its first
+   * messages.
+   */
+  keys?: KeyLog
   /**
    * The WebAssembly module to use instead of the embedded one: its bytes, a `WebAssembly.Module`
    * or, for `readCapture`, a `URL` to fetch.

@@ -3,6 +3,7 @@ import { isLoaded, loadFormat } from "../codec/formats.js"
 import { lz4 } from "../codec/lz4/format.js"
 import { loadInstance } from "../codec/module.js"
 import { checkView, own, ownOptions } from "../codec/options.js"
+import { loadCurve } from "../curve/load.js"
 import type { CaptureEvent, CaptureOptions } from "./events.js"
 import { CaptureReader, OPTION_NAMES } from "./reader.js"
 
@@ -41,6 +42,10 @@ export async function* readCapture(
   const files: readonly CaptureSource[] = Array.isArray(file) ? file : [file]
   const sources = files.map((file) => piecesOf(chunksOf(file)))
   const { module } = await loadInstance(lz4, others.wasm)
+  if (others.keys) {
+    await loadCurve()
+    await loadFormat("zstd") // its signs are encrypted
+  }
   using reader = new CaptureReader(others.wasm ? { ...others, wasm: module } : others, files.length)
   const total = files.every((file) => file instanceof Blob)
     ? files.reduce((sum, { size }) => sum + size, 0)

@@ -1,4 +1,4 @@
-import { closed, outOfRange, shown } from "../codec/errors.js"
+import { closed, outOfRange, shown, wrongType } from "../codec/errors.js"
 import { checkBudget, checkDictionary, checkView, ownOptions } from "../codec/options.js"
 import type {
   CaptureConnection,
@@ -9,14 +9,18 @@ import type {
   Time,
 } from "./events.js"
 import { instancesWith } from "./instances.js"
+import { KeyLog } from "./key-log.js"
 import { MAX_FILES } from "./packets/file-place.js"
 import { StreamReader } from "./packets/stream-reader.js"
 import type { CaptureContext } from "./streams/context.js"
 import { SharedMemory } from "./streams/memory.js"
 import { ZmtpConnection } from "./streams/zmtp-connection.js"
 
+/** Keys that are tried in all: a few seconds. */
+const TRIES_MAX = 1 << 22
+
 /** The names of `CaptureOptions`. */
-export const OPTION_NAMES: readonly string[] = ["maxMessageSize", "dictionary", "wasm"]
+export const OPTION_NAMES: readonly string[] = ["maxMessageSize", "dictionary", "keys", "wasm"]
 
 /**
  * A reader of a capture file in chunks, which returns its events in order. It does no I/O.
@@ -41,11 +45,12 @@ export class CaptureReader {
   constructor(options: CaptureOptions = {}, files = 1) {
     if (!Number.isInteger(files) || files < 1 || files > MAX_FILES)
       throw outOfRange(`files must be an integer from 1 to ${MAX_FILES}; got ${shown(files)}`)
-    const { maxMessageSize, dictionary, wasm } = ownOptions(options, OPTION_NAMES)
+    const { maxMessageSize, dictionary, keys, wasm } = ownOptions(options, OPTION_NAMES)
     let id = 0
     const context: CaptureContext = {
       budgetBytes: checkBudget(maxMessageSize),
       dictionary: dictionary === undefined ? undefined : dictionarySource(dictionary),
+      keys: keys && { log: checkKeys(keys), triesLeft: TRIES_MAX },
       instanceOf: instancesWith(wasm),
       emit: (event) => this.#emit(event),
       nextId: () => ++id,
@@ -177,6 +182,12 @@ export class CaptureReader {
     this.#events = []
     return events
   }
+}
+
+/** @throws TypeError if this is no KeyLog. */
+export function checkKeys(keys: unknown): KeyLog {
+  if (keys instanceof KeyLog) return keys
+  throw wrongType(`keys must be a KeyLog; got ${shown(keys)}`)
 }
 
 function dictionarySource(option: Uint8Array | DictionarySource): DictionarySource {

@@ -12,7 +12,7 @@ export interface SideSummary {
   dictionaryBytes: number | undefined
   /** Segments whose data was in the capture before. */
   repeatedSegments: number
-  /** MESSAGE commands of CURVE; undefined if the connection is not encrypted. */
+  /** MESSAGE commands of CURVE that were not opened; undefined if the connection is not encrypted. */
   encrypted: EncryptedTraffic | undefined
 }
 
@@ -59,7 +59,8 @@ function counted(counts: ReadonlyMap<string, number>, between: string): string {
 
 /** Names what a connection speaks. */
 export function transportText({ transport, sides, curveServer }: ConnectionSummary): string {
-  if (transport || !sides.client.encrypted) return transport ?? "no messages"
+  if (!sides.client.encrypted) return transport ?? "no messages"
+  if (transport) return `${transport}, decrypted`
   const also = curveServer === "server" ? "also " : ""
   return `encrypted with CURVE${curveServer ? `, the ${curveServer} is ${also}the CURVE server` : ""}`
 }

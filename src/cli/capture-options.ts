@@ -9,6 +9,7 @@ import { type Values, wholeNumber } from "./command.js"
 import { readDictionary } from "./dictionary.js"
 import { UsageError } from "./errors.js"
 import { matchingFiles } from "./input.js"
+import { KeyFile } from "./key-file.js"
 
 export const FILE_HELP = `FILE is a .pcap or .pcapng, or the bytes that one side of a connection sent; it may be compressed
 with gzip. "-" reads standard input. Several files, such as a ring of tcpdump -C or -G, are read as
@@ -25,6 +26,8 @@ export const DICTIONARY = {
 } as const
 
 export const DECODING = {
+  "--keys FILE":
+    "decrypts connections with CURVE, with the keys that a process with ZEROMQ_LZ4_KEYLOG=FILE wrote",
   "--dictionary-for SCOPE=FILE…":
     "the same for what SCOPE says: a connection (3), one side of it (3:client, 3:server), or a side of all (client, server); can be given more than once",
   "--max-message-size BYTES":
@@ -52,8 +55,13 @@ export function filesOf(positionals: readonly string[]): string[] {
   return files
 }
 
-/** Returns how captures are decoded. Reads the dictionaries. */
-export function decodingOf(values: Values<typeof DICTIONARY & typeof DECODING>): CaptureOptions {
+/** How captures are decoded. */
+export interface Decoding extends Omit<CaptureOptions, "keys"> {
+  keys: KeyFile | undefined
+}
+
+/** Returns how captures are decoded. Reads the dictionaries and the keys. */
+export function decodingOf(values: Values<typeof DICTIONARY & typeof DECODING>): Decoding {
   const maxMessageSize =
     wholeNumber("--max-message-size", values["max-message-size"]) ?? MESSAGE_MAX_BYTES
   if (maxMessageSize < -1)
@@ -61,7 +69,8 @@ export function decodingOf(values: Values<typeof DICTIONARY & typeof DECODING>):
       `--max-message-size is -1 for no limit, or in bytes; got ${maxMessageSize}`,
     )
   const common = values.dictionary === undefined ? undefined : readDictionary(values.dictionary)
-  return { maxMessageSize, dictionary: dictionaryChoice(common, values["dictionary-for"]) }
+  const keys = values.keys === undefined ? undefined : new KeyFile(values.keys)
+  return { maxMessageSize, keys, dictionary: dictionaryChoice(common, values["dictionary-for"]) }
 }
 
 const SCOPE = /^([1-9]\d*|(?:[1-9]\d*:)?(?:client|server))=(.+)$/s

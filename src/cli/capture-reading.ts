@@ -1,29 +1,30 @@
 import { setMaxListeners } from "node:events"
 import type { CaptureEvent } from "../capture/events.js"
-import {
-  CaptureFormatError,
-  type CaptureOptions,
-  CaptureReader,
-  placeOf,
-} from "../capture/index.js"
+import { CaptureFormatError, CaptureReader, placeOf } from "../capture/index.js"
 import { loadFormat } from "../codec/formats.js"
+import { loadCurve } from "../curve/load.js"
+import type { Decoding } from "./capture-options.js"
 import { captureError, DamagedInput, InputError } from "./errors.js"
 import { nameOf, readChunks } from "./input.js"
+import type { KeyFile } from "./key-file.js"
 import { Progress, shareOf } from "./progress.js"
 
 /** The reading of a capture until its end, or until the user has enough of it. */
 export class CaptureReading {
   readonly #files: readonly string[]
   readonly #reader: CaptureReader
+  readonly #keys: KeyFile | undefined
   readonly #stop = new AbortController()
   readonly #progress: Progress
   /** The first damage of a file. */
   #damage: InputError | undefined
 
   /** @param isQuiet whether little is printed meanwhile, so that a line of progress is shown. */
-  constructor(files: readonly string[], options: CaptureOptions, isQuiet: boolean) {
+  constructor(files: readonly string[], { keys, ...options }: Decoding, isQuiet: boolean) {
     this.#files = files
-    this.#reader = new CaptureReader(options, files.length)
+    this.#keys = keys
+    const decoding = keys ? { ...options, keys: keys.log } : options
+    this.#reader = new CaptureReader(decoding, files.length)
     const isWanted = isQuiet || !process.stdout.isTTY
     this.#progress = new Progress(isWanted && !files.includes("-"))
   }
@@ -58,11 +59,14 @@ export class CaptureReading {
     const chunks = this.#files.map((file) => readChunks(file, { signal, onRead }))
     const reader = this.#reader
     await loadFormat("zstd") // a recording may have both
+    if (this.#keys) await loadCurve()
     try {
       for (let file = reader.wanted; file !== undefined; file = reader.wanted) {
         const chunk = await this.#next(chunks[file] as AsyncGenerator<Buffer, undefined>)
         // If the user stopped it, the capture has not ended.
         if (signal.aborted) return
+        // The keys of a recording in progress are written before they are used.
+        this.#keys?.refresh()
         yield this.#checked(chunk ? reader.push(chunk, file) : reader.endFile(file))
       }
       if (!signal.aborted) yield this.#checked(reader.end())

@@ -56,7 +56,7 @@ function period({ start, end }: Summary, utc: boolean): string {
 }
 
 function connectionText(connection: ConnectionSummary): string[] {
-  const { id, client, server, begun, ended, warning, sides, errors } = connection
+  const { id, client, server, begun, transport, ended, warning, sides, errors } = connection
   const types = [typeOf(sides.client), typeOf(sides.server)]
   const words = [visible(`${client} → ${server}`), transportText(connection), types.join(" → ")]
   if (!begun) words.push("began before the capture")
@@ -66,11 +66,14 @@ function connectionText(connection: ConnectionSummary): string[] {
   for (const [arrow, side] of [
     ["→", sides.client],
     ["←", sides.server],
-  ] as const)
-    if (side.encrypted)
-      lines.push(`    ${arrow} ${encryptedText(side.encrypted)}${repeatedText(side)}`)
-    else if (side.messages > 0 || side.dictionaryBytes !== undefined || side.repeatedSegments > 0)
+  ] as const) {
+    const { encrypted, messages, dictionaryBytes, repeatedSegments } = side
+    if (encrypted && (!transport || encrypted.messages > 0))
+      lines.push(`    ${arrow} ${encryptedText(encrypted)}${transport ? "" : repeatedText(side)}`)
+    if (encrypted && !transport) continue
+    if (messages > 0 || dictionaryBytes !== undefined || repeatedSegments > 0)
       lines.push(`    ${arrow} ${trafficText(side)}${dictionaryText(side)}${repeatedText(side)}`)
+  }
   if (warning) lines.push(`    warning: ${warning}`)
   return lines
 }

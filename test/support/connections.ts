@@ -13,6 +13,7 @@ export function captureConnection(changes: Partial<CaptureConnection> = {}): Cap
     handshakes: { client: undefined, server: undefined },
     warning: undefined,
     encrypted: undefined,
+    curveKey: undefined,
     dictionaries: { client: undefined, server: undefined },
     traffic: { client: none(), server: none() },
     repeatedSegments: { client: 0, server: 0 },

@@ -13,7 +13,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   patterns: ["base", "codec", "transport", "zmtp"],
   sockets: ["base", "codec", "curve", "patterns", "thread", "transport", "zmtp"],
   bridge: ["base", "codec", "curve", "transport", "zmtp"],
-  capture: ["base", "codec", "zmtp"],
+  capture: ["base", "codec", "curve", "zmtp"],
   inspector: ["base", "capture", "codec"],
   cli: ["base", "bridge", "capture", "codec", "curve", "transport", "zmtp"],
 }

@@ -13,6 +13,7 @@ import type {
   Time,
 } from "../events.js"
 import { shipmentIn } from "../parts.js"
+import { sealedBytes } from "../sealed-bytes.js"
 import { PackedMessage } from "../streams/packed-message.js"
 import { TcpConversation } from "./tcp-conversation.js"
 
@@ -36,7 +37,7 @@ export interface PlainCounts {
     dictionaries: number
     /** Messages with a part that does not decode. */
     undecodable: number
-    /** Connections with a mechanism other than NULL and PLAIN. */
+    /** Connections with a mechanism other than NULL and PLAIN, and no key that opens them. */
     encrypted: number
     /** Connections of ZMTP 1 and 2. */
     old: number
@@ -45,9 +46,13 @@ export interface PlainCounts {
   errors: number
 }
 
+type HandshakeEvent = Extract<CaptureEvent, { type: "handshake" }>
+
 /** What is known of a connection. */
 interface State {
   isLeftOut: boolean
+  /** The greetings of a connection with CURVE, as long as there is no key for it. */
+  readonly held: HandshakeEvent[]
   /** Undefined until something is written. */
   tcp: TcpConversation | undefined
   /** Whether a side's greeting was written, or the room of one that is missing. */
@@ -80,11 +85,22 @@ export class PlainPackets {
     }
     if (type === "connection") {
       const greeted = { client: false, server: false }
-      this.#states.set(connection, { isLeftOut: false, tcp: undefined, greeted, begun: event.time })
+      this.#states.set(connection, {
+        isLeftOut: false,
+        held: [],
+        tcp: undefined,
+        greeted,
+        begun: event.time,
+      })
       return
     }
     const state = this.#states.get(connection)
     if (!state || state.isLeftOut) return
+    if (connection.encrypted && !connection.curveKey) {
+      this.#hold(connection, state, event)
+      return
+    }
+    for (const greeting of state.held.splice(0)) yield* this.#handshake(connection, state, greeting)
     if (type === "handshake") yield* this.#handshake(connection, state, event)
     else if (type === "command") yield* this.#command(connection, state, event.command)
     else if (type === "message") yield* this.#message(connection, state, event.message)
@@ -94,11 +110,24 @@ export class PlainPackets {
     }
   }
 
+  /** Keeps greetings, and leaves the connection out at its first message: there is no key for it. */
+  #hold(connection: CaptureConnection, state: State, event: CaptureEvent): void {
+    if (event.type === "handshake") state.held.push(event)
+    else if (event.type !== "command" || isMessage(connection, event.command)) {
+      state.isLeftOut = true
+      this.counts.leftOut.encrypted++
+    }
+  }
+
   *#handshake(
     connection: CaptureConnection,
     state: State,
-    { from, time, handshake }: { from: Side; time: Time; handshake: Handshake },
+    { from, time, handshake: read }: HandshakeEvent,
   ): Generator<PlainPacket> {
+    // What was decrypted is written as if it had never been encrypted.
+    const handshake: Handshake = connection.curveKey
+      ? { ...read, mechanism: "NULL", asServer: false }
+      : read
     const reason = leftOutFor(handshake)
     if (reason) {
       state.isLeftOut = true
@@ -113,11 +142,18 @@ export class PlainPackets {
   *#command(
     connection: CaptureConnection,
     state: State,
-    { from, time, name, body }: CaptureCommand,
+    command: CaptureCommand,
   ): Generator<PlainPacket> {
+    const { from, time, name, body } = command
+    if (isMessage(connection, command)) {
+      this.counts.leftOut.undecodable++
+      return
+    }
+    if (connection.curveKey && (name === "HELLO" || name === "WELCOME")) return
     this.counts.commands++
     const hasMetadata = name === "READY" || name === "INITIATE"
-    const frame = writeCommand(name, hasMetadata ? withoutRevision(body) : body)
+    const written = connection.curveKey && hasMetadata ? "READY" : name
+    const frame = writeCommand(written, hasMetadata ? withoutRevision(body) : body)
     yield* this.#send(connection, state, from, time, [frame])
   }
 
@@ -168,6 +204,10 @@ export class PlainPackets {
     }
   }
 }
+
+/** Returns whether a command is a message of CURVE that was not opened. */
+const isMessage = (connection: CaptureConnection, command: CaptureCommand): boolean =>
+  sealedBytes(connection, command) !== undefined
 
 /** Returns why a connection with this greeting is left out; undefined if it is not. */
 function leftOutFor({ version, mechanism }: Handshake): "encrypted" | "old" | undefined {

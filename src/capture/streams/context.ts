@@ -1,6 +1,7 @@
 import type { FormatName } from "../../codec/format.js"
 import type { Instance } from "../../codec/instance.js"
 import type { CaptureConnection, CaptureEvent, DictionarySource, Side, Time } from "../events.js"
+import type { Keys } from "./decryption.js"
 import type { SharedMemory } from "./memory.js"
 
 /** Settings and limits that all connections of a capture share. */
@@ -10,6 +11,8 @@ export interface CaptureContext {
   budgetBytes: number
   /** Returns the dictionary for a side whose beginning is not in the capture. */
   dictionary: DictionarySource | undefined
+  /** Keys that open connections with CURVE. */
+  keys?: Keys | undefined
   emit(event: CaptureEvent): void
   /** Returns the number of the next connection. */
   nextId(): number

@@ -13,6 +13,7 @@ import { ARENA_PART_MAX_BYTES } from "../../codec/wire.js"
 import { COMMAND_MAX_BYTES } from "../../zmtp/commands.js"
 import type { CaptureError, Side, Time } from "../events.js"
 import { MESSAGE_MAX_PARTS } from "../message-limit.js"
+import { appendRange } from "./ranges.js"
 
 /** The factor by which the room of a body grows: unused room counts as memory of unfinished messages. */
 const BODY_GROWTH = 2
@@ -292,11 +293,7 @@ export class FrameReader {
       this.#handlers.commandLost([offset, length])
       return
     }
-    const ranges = isCommand ? this.#commandRanges : this.#ranges
-    const last = ranges.length - 2
-    if (last >= 0 && (ranges[last] as number) + (ranges[last + 1] as number) === offset)
-      ranges[last + 1] = (ranges[last + 1] as number) + length
-    else ranges.push(offset, length)
+    appendRange(isCommand ? this.#commandRanges : this.#ranges, offset, length)
   }
 
   #tooMuch(what: string, time: Time): void {

@@ -6,6 +6,7 @@ import {
   DICTIONARY_MAX_BYTES,
   SENTINEL_BYTES,
 } from "../../codec/wire.js"
+import { MESSAGE_EXTRA_BYTES } from "../../curve/cipher.js"
 import { commandName, isKnownCommand } from "../../zmtp/commands.js"
 import type { Time } from "../events.js"
 import { kindOf } from "./messages.js"
@@ -256,12 +257,17 @@ function weigh(
       if (length === SENTINEL_BYTES || bytes[at + SENTINEL_BYTES] === 0) return 0
       return flags & LONG ? STRONG : SHORT_PLAIN
     case "none":
+      if (isMessage(bytes, at, length)) return ENOUGH
       if (sentinels) return IMPOSSIBLE
       if (length > 0) return flags & LONG ? LONG_FRAME : SHORT_FRAME
       // A delimiter. Without MORE, a run of zeros looks the same.
       return flags & MORE ? 0 : IMPOSSIBLE
   }
 }
+
+/** Returns whether a body is a MESSAGE of CURVE, whose name takes 64 bits to guess. */
+const isMessage = (bytes: Uint8Array, at: number, length: number): boolean =>
+  length >= MESSAGE_EXTRA_BYTES && commandName(bytes.subarray(at, at + PEEK_BYTES)) === "MESSAGE"
 
 /** Returns whether a part of this length can have the plain size that it declares. */
 function isPlausible(bytes: Uint8Array, at: number, length: number): boolean {

@@ -15,6 +15,7 @@ export function newConnection(
     handshakes: { client: undefined, server: undefined },
     dictionaries: { client: undefined, server: undefined },
     traffic: { client: none(), server: none() },
-    ...{ repeatedSegments, warning: undefined, encrypted: undefined, ended: undefined },
+    ...{ repeatedSegments, warning: undefined, ended: undefined },
+    ...{ encrypted: undefined, curveKey: undefined },
   }
 }

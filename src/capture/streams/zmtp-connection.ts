@@ -1,4 +1,5 @@
 import { describeGreeting } from "../../codec/describe-greeting.js"
+import { CipherError } from "../../curve/cipher.js"
 import { commandName } from "../../zmtp/commands.js"
 import { isOld } from "../../zmtp/greeting.js"
 import { readMetadata } from "../../zmtp/metadata.js"
@@ -14,10 +15,13 @@ import type {
 } from "../events.js"
 import type { StreamSink, TcpConnection } from "../packets/stream-sink.js"
 import { shipmentIn, variousParts } from "../parts.js"
+import { isSealed } from "../sealed-bytes.js"
 import { ConnectionMemory } from "./connection-memory.js"
 import type { CaptureContext } from "./context.js"
+import { Decryption } from "./decryption.js"
 import { describeCommand, describeCurve } from "./describe-command.js"
 import { Direction, type DirectionHandlers } from "./direction.js"
+import type { FrameHandlers } from "./frame-reader.js"
 import type { Expectation } from "./frame-search.js"
 import { essentialOf, greetingHandshake, withMetadata } from "./handshake.js"
 import { EVENT_BYTES, messageBytes } from "./memory.js"
@@ -60,6 +64,8 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
   readonly #warnings = new Warnings()
   /** Whether the mechanism is neither NULL nor PLAIN. */
   #isEncrypted = false
+  /** Set if there are keys. */
+  readonly #decryption: Decryption | undefined
   #encrypted: Record<Side, EncryptedTraffic> | undefined
   /** Sides whose messages are not encrypted although the mechanism is CURVE. */
   readonly #clear = new Set<Side>()
@@ -78,6 +84,8 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
       server: new MessageDecoder(instanceOf, budgetBytes),
     }
     this.#transports = { client: undefined, server: undefined }
+    if (context.keys)
+      this.#decryption = new Decryption(context.keys, this.#opened, budgetBytes, memory.unfinished)
   }
 
   data(from: Side, bytes: Uint8Array, offset: number, time: Time): boolean {
@@ -112,7 +120,14 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
   }
 
   end(from: Side, time: Time, cut: boolean): void {
-    const isComplete = this.#directions[from].end(time, cut)
+    let isComplete = this.#directions[from].end(time, cut)
+    const place = isComplete && this.#decryption?.end(from)
+    if (place) {
+      isComplete = false
+      const what = cut ? "the capture" : "the connection"
+      const message = `${what} ends ${place}`
+      this.error({ code: "ERR_CAPTURE_TRUNCATED", message, time, from, offset: 0 })
+    }
     // With `cut` only the recording ends, and the rest may have been sent.
     if (this.#end && !isComplete && !cut) this.#end.inMessage = true
     this.#decoders[from].close()
@@ -168,8 +183,7 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
     } else if (mechanism !== "NULL" && mechanism !== "PLAIN" && !this.#isEncrypted) {
       this.#isEncrypted = true
       if (mechanism === "CURVE") {
-        const none = () => ({ messages: 0, bytes: 0 })
-        this.#encrypted = connection.encrypted = { client: none(), server: none() }
+        this.#countEncrypted(connection)
         return
       }
       const message = `the greeting ${describeGreeting(bytes)}: its messages cannot be read`
@@ -202,6 +216,13 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
     }
     let body = whole.subarray(1 + name.length)
     let detail = this.#encrypted ? describeCurve(name, body) : "encrypted"
+    let isOpen = !this.#isEncrypted
+    if (this.#encrypted && name === "HELLO") this.#decryption?.hello(from, body)
+    if (this.#encrypted && (name === "INITIATE" || name === "READY")) {
+      const opened = this.#decryption?.metadata(name, body)
+      if (opened) [body, isOpen] = [opened, true]
+      this.#noteKey(connection)
+    }
     // libzmq's greeting does not say who is the server.
     if (this.#encrypted && name === "WELCOME" && connection.handshakes[from])
       connection.handshakes[from] = { ...connection.handshakes[from], asServer: true }
@@ -211,7 +232,7 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
     }
     // A client may send its password to a server that does not want one.
     if (name === "HELLO" && !this.#usesCurve(from)) body = withoutPassword(body)
-    if (!this.#isEncrypted) {
+    if (isOpen) {
       detail = describeCommand(name, body)
       const metadata = name === "READY" || name === "INITIATE" ? readMetadata(body) : undefined
       const handshake = connection.handshakes[from]
@@ -235,13 +256,84 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
     const connection = this.#announce()
     if (this.#context.marks) return
     const offset = ranges[0] as number
+    if (!this.#isEncrypted && this.#isCurveFromInside(connection, from, wire)) {
+      this.#isEncrypted = true
+      this.#countEncrypted(connection)
+    }
     if (this.#isEncrypted) {
       // libzmq sends the command MESSAGE without the command flag.
       for (const part of wire)
-        if (commandName(part) === "MESSAGE") this.command(from, part, time, offset)
-        else this.#reportClear(from, time, offset)
+        if (commandName(part) !== "MESSAGE") this.#reportClear(from, time, offset)
+        else if (!this.#open(connection, from, part, ranges, time))
+          this.command(from, part, time, offset)
       return
     }
+    this.#decode(connection, from, wire, ranges, time)
+  }
+
+  /** Opens a MESSAGE command of CURVE. Returns whether there was a key for it. */
+  #open(
+    connection: Mutable<CaptureConnection>,
+    from: Side,
+    part: Uint8Array,
+    ranges: readonly number[],
+    time: Time,
+  ): boolean {
+    try {
+      const isOpen = this.#decryption?.message(from, part, ranges, time) ?? false
+      this.#noteKey(connection)
+      return isOpen
+    } catch (error) {
+      if (!(error instanceof CipherError)) throw error
+      const [offset = 0] = ranges
+      this.error({ code: "ERR_ZMTP_CURVE", message: error.message, time, from, offset })
+      return false
+    }
+  }
+
+  /** Returns whether a message shows that this is CURVE, whose handshake is not in the capture. */
+  #isCurveFromInside(
+    { begun, handshakes }: CaptureConnection,
+    from: Side,
+    [part, ...others]: readonly Uint8Array[],
+  ): boolean {
+    return !begun && !handshakes[from] && others.length === 0 && !!part && isSealed(part)
+  }
+
+  #countEncrypted(connection: Mutable<CaptureConnection>): void {
+    const none = () => ({ messages: 0, bytes: 0 })
+    this.#encrypted = connection.encrypted = { client: none(), server: none() }
+  }
+
+  #noteKey(connection: Mutable<CaptureConnection>): void {
+    connection.curveKey = this.#decryption?.key
+  }
+
+  /** Takes what was in the MESSAGE commands of CURVE. */
+  readonly #opened: FrameHandlers = {
+    command: (from, whole, time, offset) => {
+      const connection = this.#announce()
+      const name = commandName(whole)
+      if (name === undefined || !this.#hasRoom(connection, from, time, offset)) return
+      this.#context.memory.pending.use(EVENT_BYTES + whole.length)
+      const body = whole.subarray(1 + name.length)
+      const command = { time, from, name, body, detail: describeCommand(name, body) }
+      this.#context.emit({ type: "command", connection, command })
+    },
+    commandLost: () => {},
+    message: (from, wire, ranges, time) => this.#decode(this.#announce(), from, wire, ranges, time),
+    error: (error) => this.error(error),
+  }
+
+  /** Decodes a message, and emits it. */
+  #decode(
+    connection: Mutable<CaptureConnection>,
+    from: Side,
+    wire: Uint8Array[],
+    ranges: number[],
+    time: Time,
+  ): void {
+    const [offset = 0] = ranges
     if (!this.#hasRoom(connection, from, time, offset)) return
     const transport = this.#judge(connection, from, wire, time, offset)
     const decoder = this.#decoders[from]

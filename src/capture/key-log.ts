@@ -1,0 +1,69 @@
+import { KEY_BYTES } from "../curve/curve.js"
+
+const LINE = /^CURVE ([0-9a-f]{64}) ([0-9a-f]{64})$/i
+
+/**
+ * The keys of connections with CURVE, as `ZEROMQ_LZ4_KEYLOG` makes a process write them: a line
+ * `CURVE <public key> <key>` for each connection, both in hexadecimal. The public key is the client's
+ * short-term one, which its HELLO has in the clear, and the key opens the messages of both sides
+ * (RFC 26 of the ZeroMQ project). Empty lines and those that begin with # are ignored.
+ */
+export class KeyLog {
+  readonly #keys = new Map<string, Uint8Array>()
+  #lines = 0
+  /** The beginning of a line whose end has not been added. */
+  #rest = ""
+
+  /** @throws SyntaxError if a line is neither a key nor a comment. It is not quoted. */
+  constructor(text = "") {
+    this.add(text)
+  }
+
+  /** Number of connections whose keys are known. */
+  get size(): number {
+    return this.#keys.size
+  }
+
+  /**
+   * Adds what was appended to the log meanwhile. Readers that have the log find the new keys, too.
+   *
+   * @throws SyntaxError like the constructor.
+   */
+  add(text: string): void {
+    const lines = (this.#rest + text).split("\n")
+    this.#rest = lines.pop() as string
+    for (const line of lines) this.#addLine(line.trim())
+    // The last line of a file may have no end.
+    if (LINE.test(this.#rest)) this.#take(this.#rest)
+  }
+
+  /** Returns the key of the connection whose client has this short-term public key, of 32 bytes. */
+  keyOf(client: Uint8Array): Uint8Array | undefined {
+    return this.#keys.get(hex(client))
+  }
+
+  /** The keys of all connections, in the order in which they were added. */
+  get keys(): Iterable<Uint8Array> {
+    return this.#keys.values()
+  }
+
+  #addLine(line: string): void {
+    this.#lines++
+    if (line === "" || line.startsWith("#") || this.#take(line)) return
+    const what = "CURVE, a public key and a key of 64 hexadecimal digits each"
+    throw new SyntaxError(`line ${this.#lines} of the key log is not ${what}`)
+  }
+
+  /** Adds the key in a line. Returns false if it has none. */
+  #take(line: string): boolean {
+    const [, client, key] = LINE.exec(line) ?? []
+    if (!client || !key) return false
+    const bytes = new Uint8Array(KEY_BYTES)
+    for (let i = 0; i < KEY_BYTES; i++) bytes[i] = Number.parseInt(key.slice(2 * i, 2 * i + 2), 16)
+    this.#keys.set(client.toLowerCase(), bytes)
+    return true
+  }
+}
+
+const hex = (bytes: Uint8Array): string =>
+  Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")
