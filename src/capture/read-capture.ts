@@ -6,7 +6,7 @@ import { checkView, own, ownOptions } from "../codec/options.js"
 import type { CaptureEvent, CaptureOptions } from "./events.js"
 import { CaptureReader, OPTION_NAMES } from "./reader.js"
 
-/** Options of `readCapture`. */
+/** Options of {@link readCapture}. */
 export interface ReadCaptureOptions extends CaptureOptions {
   /** Called with the number of bytes read so far, and the total if all files are Blobs. */
   onProgress?: (bytesRead: number, totalBytes: number | undefined) => void
@@ -14,7 +14,7 @@ export interface ReadCaptureOptions extends CaptureOptions {
   signal?: AbortSignal
 }
 
-/** A source of a capture. */
+/** A source of a capture: a File of a page, a stream, or an iterable of bytes. */
 export type CaptureSource = Blob | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>
 
 /** Larger chunks would only make the list of events longer that the caller has not read yet. */

@@ -72,9 +72,9 @@ export interface LevelMessage extends PeerMessage {
 export interface Lz4Channel<M extends DiagnosticsMessage> {
   /** The name in node:diagnostics_channel. */
   readonly name: string | symbol
-  /** Whether anybody listens. */
+  /** Whether anything has subscribed. */
   readonly hasSubscribers: boolean
-  /** Calls `listener` with each message from now on. */
+  /** Calls `listener` with each message from now on, and with the channel's name. */
   subscribe(listener: (message: M, name: string | symbol) => void): void
   /** Ends a subscription; returns whether there was one. */
   unsubscribe(listener: (message: M, name: string | symbol) => void): boolean
