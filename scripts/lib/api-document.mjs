@@ -31,11 +31,11 @@ export function apiDocument() {
     const links = new Map(entry.exports.map(({ name, source }) => [name, known.get(source) ?? ""]))
     return { ...entry, anchor, same, own, links }
   })
-  const contents = sections.map(({ name, anchor, own, links }) =>
+  const contents = sections.map(({ name, anchor, exports, links }) =>
     [
       `- [\`${name}\`](#${anchor})`,
       ...KINDS.flatMap((kind) => {
-        const names = namesOf(own.filter((one) => one.kind === kind))
+        const names = namesOf(exports.filter((one) => one.kind === kind))
         return names.length > 0 ? `  - ${kind}: ${listed(names, links)}` : []
       }),
     ].join("\n"),

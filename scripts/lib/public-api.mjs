@@ -6,11 +6,13 @@ import * as paths from "./paths.mjs"
 
 /** @import { Node, Symbol, SignatureDeclaration } from "../../node_modules/@microsoft/api-extractor/node_modules/typescript/lib/typescript.js" */
 
+const require = createRequire(import.meta.url)
+
 /**
  * The compiler of API Extractor: TypeScript 7 has no stable API.
  * @type {typeof import("../../node_modules/@microsoft/api-extractor/node_modules/typescript/lib/typescript.js")}
  */
-const ts = createRequire(import.meta.resolve("@microsoft/api-extractor"))("typescript")
+const ts = createRequire(require.resolve("@microsoft/api-extractor"))("typescript")
 
 export const KINDS = /** @type {const} */ (["classes", "functions", "values", "types"])
 

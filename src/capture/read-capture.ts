@@ -26,6 +26,12 @@ const CHUNK_BYTES = 1 << 18
  *
  * @throws CaptureFormatError if the file is not a capture.
  * @throws TypeError or RangeError if an option is unknown or out of range.
+ *
+ * @example
+ * ```js
+ * for await (const event of readCapture(createReadStream("capture.pcap")))
+ *   if (event.type === "message") console.log(event.message.plainBytes)
+ * ```
  */
 export async function* readCapture(
   file: CaptureSource | readonly CaptureSource[],

@@ -23,6 +23,16 @@ import { ALONE, FIRST, LAST } from "./wire.js"
  * Everything it returns belongs to the caller; it neither keeps nor changes its arguments. In Node,
  * arrays of less than 4 KiB are slices of pooled memory, like small Buffers: their `buffer` holds
  * others as well and cannot be transferred. The codec stays usable after an error.
+ *
+ * @example
+ * ```js
+ * import { Codec } from "zeromq-lz4/codec"
+ *
+ * const codec = await Codec.create({ maxMessageSize: 1 << 20 })
+ * const [wire] = codec.encode([new TextEncoder().encode("hello ".repeat(1000))])
+ * const [[part]] = codec.decode(wire)
+ * codec.close()
+ * ```
  */
 export class Codec {
   /** The version of the embedded liblz4, such as "1.10.0". */

@@ -43,6 +43,12 @@ export interface AllowedClients {
  * @throws TypeError, or Error with the code EINVAL, if a key is invalid.
  * @throws Error with the code ERR_LZ4_CLIENT_KEYS if the file has no list of keys.
  * @throws Error with the code EADDRINUSE if the context has a ZAP handler already.
+ *
+ * @example
+ * ```js
+ * const clients = await allowClients({ file: "clients.txt" })
+ * await pull.bind("lz4+tcp://*:5555")
+ * ```
  */
 export async function allowClients(
   keys: ClientKeys,

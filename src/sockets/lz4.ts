@@ -126,6 +126,11 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
    *
    * @throws TypeError or RangeError if `timeout` is invalid, or another option is given.
    * @throws Error with the code EAGAIN after `timeout`; the messages stay queued.
+   *
+   * @example
+   * ```js
+   * await push.lz4.flush({ timeout: 10_000 })
+   * ```
    */
   async flush(options: FlushOptions = {}): Promise<void> {
     const { timeout } = ownOptions(options, ["timeout"])
