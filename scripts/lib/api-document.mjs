@@ -21,6 +21,8 @@ export function apiDocument() {
   const anchors = new Anchors()
   /** Anchors of the exports so far, by their source. @type {Map<string, string>} */
   const known = new Map()
+  /** Those of the first entry point, to which others refer: Lz4Class. @type {Links | undefined} */
+  let main
   const sections = publicApi().map((entry) => {
     const anchor = anchors.add(entry.name)
     const isKnown = (/** @type {Export} */ { source }) => known.has(source)
@@ -28,7 +30,11 @@ export function apiDocument() {
     const own = entry.exports.filter((one) => !isKnown(one))
     for (const { name, source } of own) known.set(source, anchors.add(name))
     /** @type {Links} */
-    const links = new Map(entry.exports.map(({ name, source }) => [name, known.get(source) ?? ""]))
+    const links = new Map([
+      ...(main ?? []),
+      ...entry.exports.map(({ name, source }) => /** @type {const} */ ([name, known.get(source)])),
+    ])
+    main ??= links
     return { ...entry, anchor, same, own, links }
   })
   const contents = sections.map(({ name, anchor, exports, links }) =>
@@ -53,7 +59,7 @@ export function apiDocument() {
   return `${joined([HEAD, contents.join("\n"), ...texts])}\n`
 }
 
-/** The anchors of the names that an entry point exports. @typedef {Map<string, string>} Links */
+/** The anchors of the names that the texts of an entry point refer to. @typedef {Map<string, string | undefined>} Links */
 
 /** Anchors of headings, as GitHub makes them. */
 class Anchors {
@@ -111,7 +117,7 @@ const joined = (paragraphs) => paragraphs.filter(Boolean).join("\n\n")
 /** @param {string} signature */
 const code = (signature) => `\`\`\`ts\n${signature}\n\`\`\``
 
-/** Names the exported types whose members the type has too. @param {string} parents @param {Links} links */
+/** Names the exported types whose members a type inherits. @param {string} parents @param {Links} links */
 function parentsOf(parents, links) {
   const names = (parents.match(/(?<=extends |, |Omit<)\w+/g) ?? []).filter((name) =>
     links.has(name),
@@ -182,7 +188,7 @@ function details(callable, { tags }, links) {
   return [
     ...textsOf("deprecated").map((text) => `**Deprecated.** ${text}`),
     list.filter(Boolean).map(item).join("\n"),
-    ...textsOf("example"),
+    ...tags.filter(({ tag }) => tag === "example").map(({ text }) => text),
   ]
 }
 
@@ -211,5 +217,5 @@ function markup(text, links) {
       return `[\`${shown ?? name}\`](#${anchor})`
     })
     .replaceAll(/\bdocs\/([\w-]+\.md)/g, "[docs/$1]($1)")
-    .replaceAll(/\b(?<!\/)(RFC|SECURITY)\.md/g, "[$&](../$&)")
+    .replaceAll(/(?<![\w/])(RFC|SECURITY)\.md/g, "[$&](../$&)")
 }

@@ -117,7 +117,7 @@ export interface CaptureMessage {
   wireBytes: number
   /** Bytes of its parts' plaintext; 0 for a dictionary. */
   plainBytes: number
-  /** Its index in the arena that contained it, and the number of messages there; undefined if none did. */
+  /** Its index in the arena that contained it, and that of messages; undefined if none did. */
   arena: { index: number; messages: number } | undefined
   /**
    * The ranges of its frames in the file, including headers: offset and length of each run of

@@ -18,7 +18,8 @@ import type { Traffic } from "./traffic.js"
 import { ALONE, FIRST, LAST } from "./wire.js"
 
 /**
- * A codec for both directions of one connection: messages to wire parts and back (RFC.md sections 4 to 7).
+ * A codec for both directions of one connection: messages to wire parts and back (RFC.md sections 4
+ * to 7).
  *
  * Everything it returns belongs to the caller; it neither keeps nor changes its arguments. In Node,
  * arrays of less than 4 KiB are slices of pooled memory, like small Buffers: their `buffer` holds

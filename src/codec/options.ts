@@ -51,7 +51,8 @@ export interface Lz4Options {
   /**
    * The compression level. Fix one to save bytes at any cost.
    *
-   * - Over `lz4+tcp://`, 0: LZ4. 3 to 12: LZ4HC, which compresses more and takes longer the higher it is.
+   * - Over `lz4+tcp://`, 0: LZ4. 3 to 12: LZ4HC, which compresses more and takes longer the higher it
+   *   is.
    * - Over `zstd+tcp://`, -7 (the fastest) to -1 and 1 to 9: the levels of Zstandard.
    * - "none": nothing is compressed, no dictionary is sent, and no arena is made.
    * - "adaptive", for sockets only: each connection is measured and uses the level with the highest

@@ -7,7 +7,7 @@ import { decodeGroups, encodeGroups, GROUP_BYTES, GROUP_DIGITS } from "./z85.js"
  * handler is given.
  *
  * @param bytes their number must be a multiple of 4, as that of a key, 32, is.
- * @throws TypeError if `bytes` is not a Uint8Array, or of another number.
+ * @throws TypeError if `bytes` is not a Uint8Array, or has another number of bytes.
  */
 export function z85Encode(bytes: Uint8Array): string {
   checkView("bytes", bytes)

@@ -42,8 +42,8 @@ export type OptionsOf<Address extends string, Native = unknown> = Address extend
   : EndpointOptions & Native
 
 /**
- * The additions to a socket class of zeromq.js, with `send()` of {@link Lz4Writable}. `Options` are those
- * of zeromq.js's `connect`.
+ * The additions to a socket of zeromq.js, besides `send()`, which is in {@link Lz4Writable}. `Options`
+ * are those of zeromq.js's `connect`.
  */
 export interface Lz4Socket<Options = unknown> {
   /** Events, statistics and `flush()` of the socket's `lz4+tcp://` and `zstd+tcp://` connections. */
@@ -74,11 +74,11 @@ export interface Lz4Socket<Options = unknown> {
 }
 
 /**
- * A socket class of zeromq.js whose sockets also speak `lz4+tcp://` and `zstd+tcp://`. `C` is the class in
- * zeromq.js.
+ * A socket class `C` of zeromq.js whose sockets also speak `lz4+tcp://` and `zstd+tcp://`: they have
+ * what {@link Lz4Socket} and {@link Lz4Writable} add.
  */
 export type Lz4Class<C extends SocketClass> = {
-  /** Creates a socket, with the options that it has in zeromq.js. */
+  /** Creates a socket. The options are those of zeromq.js. */
   new (...args: ConstructorParameters<C>): Lz4Instance<InstanceType<C>>
   /** The methods and properties of all its sockets. */
   readonly prototype: Lz4Instance<InstanceType<C>>
@@ -94,7 +94,7 @@ export type SendOptionsOf<O extends readonly unknown[]> = O extends readonly [in
   ? [options: First & SendOptions]
   : [options?: SendOptions]
 
-/** The addition to a socket class `S` that sends. */
+/** The addition to a socket `S` that sends. */
 export type Lz4Writable<S> =
   S extends zmq.Writable<infer M, infer O>
     ? {

@@ -94,8 +94,8 @@ interface OpenConnection {
 }
 
 /**
- * The `lz4` property of a socket: events and statistics of its `lz4+tcp://` and `zstd+tcp://` connections.
- * It emits {@link Lz4Events}.
+ * The `lz4` property of a socket: events and statistics of its `lz4+tcp://` and `zstd+tcp://`
+ * connections. It emits {@link Lz4Events}.
  */
 export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
   /** The async context in which all listeners are called. */
@@ -122,7 +122,8 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
   /**
    * Waits until the system has accepted all messages over these connections whose `send()` has
    * resolved, also after `close()`. Messages that are dropped are not waited for, for example when
-   * `linger` has expired or the peer of a bound endpoint has gone. A pending call keeps the process alive.
+   * `linger` has expired or the peer of a bound endpoint has gone. A pending call keeps the process
+   * alive.
    *
    * @throws TypeError or RangeError if `timeout` is invalid, or another option is given.
    * @throws Error with the code EAGAIN after `timeout`; the messages stay queued.

@@ -5,7 +5,7 @@ import type { CaptureEvent, Time } from "../events.js"
 import { type FilterOptions, parseFilter } from "./filter.js"
 import { type FilterRow, filterRow } from "./row.js"
 
-/** A function that returns whether an event matches. Call it with all events of one capture, in order. */
+/** A function that returns whether an event matches. Call it with all events of a capture, in order. */
 export type CaptureFilter = (event: CaptureEvent) => boolean
 
 /**

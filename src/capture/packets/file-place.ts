@@ -7,8 +7,8 @@ export const FILE_STRIDE: number = 2 ** 40
 export const MAX_FILES = 4096
 
 /**
- * Returns which of several files an offset means, counted from 0, and which byte of it. Offsets are those
- * of errors and in the `ranges` of messages.
+ * Returns which of several files an offset means, counted from 0, and which byte of it. Errors and the
+ * `ranges` of messages have such offsets.
  */
 export function placeOf(offset: number): { file: number; offset: number } {
   const file = Math.floor(offset / FILE_STRIDE)
