@@ -53,7 +53,9 @@ const KEPT_MAX_BYTES = 1 << 30
  * no such limit.
  *
  * @throws CaptureFormatError if the file is not a capture.
- * @throws TypeError or RangeError if an option is unknown or out of range.
+ * @throws TypeError or RangeError if an argument has another type, or an option is unknown or out of
+ * range.
+ * @throws Error with the code ERR_LZ4_WASM if the module cannot be loaded.
  */
 export function decodeCapture(
   file: Uint8Array | readonly Uint8Array[],

@@ -25,7 +25,9 @@ const CHUNK_BYTES = 1 << 18
  * Of several files, such as a ring that tcpdump wrote, the packets are merged by time.
  *
  * @throws CaptureFormatError if the file is not a capture.
- * @throws TypeError or RangeError if an option is unknown or out of range.
+ * @throws TypeError or RangeError if an argument has another type, or an option is unknown or out of
+ * range.
+ * @throws Error with the code ERR_LZ4_WASM if the module cannot be loaded.
  *
  * @example
  * ```js

@@ -82,8 +82,9 @@ const nextTurn = () => new Promise<void>((resolve) => setTimeout(resolve, 0))
  * @param options `capacity` is the maximum size of the dictionary in bytes: 1 to 8192, default
  * 2048. `format`: "lz4" (default) or "zstd".
  * @returns the dictionary, which belongs to the caller; an empty array if one would gain nothing.
- * @throws TypeError if a sample is not a Uint8Array, or an option is unknown.
+ * @throws TypeError if a sample is not a Uint8Array, or an option is unknown or of a wrong type.
  * @throws RangeError if `capacity` is out of range, or memory runs out.
+ * @throws Error with the code ERR_LZ4_WASM if the module cannot be loaded.
  */
 export async function trainDictionary(
   samples: Iterable<Uint8Array>,
