@@ -1,7 +1,8 @@
 /** Runs all checks that do not execute the package, or formats everything as they want it. */
 import { execFileSync } from "node:child_process"
-import { mkdirSync } from "node:fs"
+import { mkdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
+import { API_DOCUMENT, apiDocument } from "./lib/api-document.mjs"
 import { readArgs } from "./lib/args.mjs"
 import { COMMENT_MAX_COLUMNS, commentFaults } from "./lib/comments.mjs"
 import { declarationFaults } from "./lib/declarations.mjs"
@@ -28,6 +29,7 @@ const checks = {
   "clang-format": () => tryRun("clang-format", ["--dry-run", "-Werror", ...formattedSources()]),
   types: () => tryRun(tool("tsc"), []),
   declarations: checkDeclarations,
+  api: checkApi,
   publint: () => tryRun(tool("publint"), ["run", packed(), "--strict"]),
   "types-of-tarball": () =>
     tryRun(tool("attw"), [packed(), "--exclude-entrypoints", ...exportedFiles]),
@@ -38,8 +40,8 @@ const { only, format } = readArgs(
   `usage: npm run check -- [--only CHECK]
        npm run format
 
-Checks format, lint, the width of comments, types, TSDoc, the packed package (publint, Are The Types Wrong)
-and the codec's size.
+Checks format, lint, the width of comments, types, TSDoc, docs/api.md, the packed package (publint, Are The
+Types Wrong) and the codec's size.
   --only CHECK   one of ${Object.keys(checks).join(", ")}
   --format       what npm run format does: rewrites files to the project's format, and makes Biome's
                  safe fixes`,
@@ -92,6 +94,17 @@ function checkDeclarations() {
   const faults = declarationFaults()
   console.log(faults.length > 0 ? faults.join("\n") : "all exports have TSDoc")
   return faults.length === 0
+}
+
+/** Checks that docs/api.md is what the declarations in dist/ give. */
+function checkApi() {
+  const isCurrent = readFileSync(API_DOCUMENT, "utf8") === apiDocument()
+  console.log(
+    isCurrent
+      ? "docs/api.md is up to date"
+      : "docs/api.md is out of date: npm run build -- --keep-wasm && node scripts/api.mjs",
+  )
+  return isCurrent
 }
 
 /** Checks the bytes that zeromq-lz4/codec adds to a page, the WebAssembly module included. */

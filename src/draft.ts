@@ -1,4 +1,4 @@
-/** The draft sockets of zeromq, which also speak `lz4+tcp://`. */
+/** The draft sockets of zeromq, which also speak `lz4+tcp://` and `zstd+tcp://`. */
 import type * as draft from "zeromq/draft.js"
 import type { Lz4Class } from "./exports.js"
 import { extend, withoutLz4 } from "./sockets/extend.js"

@@ -78,7 +78,7 @@ export const capability: typeof zmq.capability = zeromq.capability
  * the first socket.
  */
 export const context: typeof zmq.context = zeromq.context
-/** Makes a pair of keys for CURVE. */
+/** Makes a pair of keys for CURVE, as text in Z85. */
 export const curveKeyPair: typeof zmq.curveKeyPair = zeromq.curveKeyPair
 /** The version of libzmq inside zeromq.js. */
 export const version: typeof zmq.version = zeromq.version
@@ -94,17 +94,17 @@ export type Socket = zmq.Socket
 export const Observer: typeof zmq.Observer = NamedObserver
 /** zeromq.js's Observer: the events of a socket. */
 export type Observer = zmq.Observer
-/** Forwards messages between two sockets, which may have `lz4+tcp://` endpoints. */
+/** Forwards messages between two sockets, whose endpoints may be `lz4+tcp://` and `zstd+tcp://`. */
 // biome-ignore lint/suspicious/noShadowRestrictedNames: zeromq.js calls it so.
 export const Proxy: typeof zmq.Proxy = NamedProxy
-/** Forwards messages between two sockets, which may have `lz4+tcp://` endpoints. */
+/** Forwards messages between two sockets, whose endpoints may be `lz4+tcp://` and `zstd+tcp://`. */
 export type Proxy<F extends zmq.Socket = zmq.Socket, B extends zmq.Socket = zmq.Socket> = zmq.Proxy<
   F,
   B
 >
 /** zeromq.js's Stream: plain TCP, without ZMTP. Its errors say that it has no `lz4+tcp://`. */
 export const Stream: typeof zmq.Stream = withoutLz4(zeromq.Stream, "plain TCP")
-/** A socket of plain TCP. */
+/** A STREAM socket. */
 export type Stream = zmq.Stream
 /** PAIR: exactly one peer, both ways. */
 export const Pair: Lz4Class<typeof zmq.Pair> = extend(zeromq.Pair)

@@ -1,4 +1,8 @@
-/** The API of zeromq.js 5, as `zeromq/v5-compat` has it, with sockets that also speak `lz4+tcp://`. */
+/**
+ * The API of zeromq.js 5, as `zeromq/v5-compat` has it, with sockets that also speak `lz4+tcp://` and
+ * `zstd+tcp://`.
+ */
+
 import type * as zmq from "zeromq"
 import type * as v5 from "zeromq/v5-compat.js"
 import {
@@ -99,21 +103,33 @@ function isOptions(argument: unknown): argument is EndpointOptions {
 /** The callback for when a socket is bound, with the error if it could not be. */
 export type Callback = (error?: Error) => void
 
-/** A socket of the old API. The options of an endpoint are the last argument of bind and connect. */
+/**
+ * A socket of the old API, with the methods of `zeromq/v5-compat`. The last argument of those that bind
+ * and connect are the options of an `lz4+tcp://` or `zstd+tcp://` endpoint.
+ */
 export interface Socket extends v5.Socket {
-  /** What a socket of this package has for its `lz4+tcp://` endpoints: statistics, events, `flush()`. */
+  /** Events, statistics and `flush()` of the socket's `lz4+tcp://` and `zstd+tcp://` connections. */
   readonly lz4: Lz4
-  /** Binds, and calls `callback` then. */
+  /** Binds in the background, and calls `callback` when the socket is bound or could not be. */
   bind(address: string, callback?: Callback, options?: EndpointOptions): this
-  /** Binds in the background. */
+  /** Binds in the background. The socket emits "bind" when it is bound, or "error". */
   bind(address: string, options: EndpointOptions): this
-  /** Binds before it returns. */
+  /**
+   * Binds before it returns.
+   *
+   * @throws TypeError or RangeError if an option is invalid.
+   * @throws Error with a code of zeromq.js, such as EADDRINUSE.
+   */
   bindSync(address: string, options?: EndpointOptions): void
-  /** Connects, in the background. */
+  /**
+   * Connects in the background.
+   *
+   * @throws TypeError or RangeError if an option is invalid.
+   */
   connect(address: string, options?: EndpointOptions): this
 }
 
-/** The Socket of `zeromq/v5-compat`, and also for `lz4+tcp://`. */
+/** The class of these sockets. */
 // It gets its name from the constant: the bundler would change one of its own.
 export const Socket: new (type: v5.SocketType) => Socket = class
   extends zeromq.Socket
@@ -170,10 +186,10 @@ export function createSocket(
   return Object.assign(new Socket(type), options)
 }
 
-/** The same as `createSocket`. */
+/** The same as {@link createSocket}. */
 export const socket: typeof createSocket = createSocket
 
-/** What this module exports, and the rest of `zeromq/v5-compat`. */
+/** The type of the default export: what this module exports, and the rest of `zeromq/v5-compat`. */
 export type All = Omit<typeof v5, "Socket" | "createSocket" | "socket"> & {
   Socket: typeof Socket
   createSocket: typeof createSocket
@@ -190,11 +206,11 @@ export type { EndpointOptions, Lz4 }
 /** The type of a socket, such as "push". */
 export type SocketType = v5.SocketType
 
-/** Limits of zeromq.js's context. */
+/** Sets and returns the number of threads and sockets that zeromq.js's context may have. */
 export const Context: typeof v5.Context = zeromq.Context
 /** Makes a pair of keys for CURVE. */
 export const curveKeypair: typeof v5.curveKeypair = zeromq.curveKeypair
-/** Passes on messages between two sockets. */
+/** Forwards messages between two sockets, also of `lz4+tcp://` and `zstd+tcp://`. */
 export const proxy: typeof v5.proxy = zeromq.proxy
 /** The version of libzmq inside zeromq.js. */
 export const version: typeof v5.version = zeromq.version

@@ -31,9 +31,9 @@ export interface Capture {
   connections: CapturedConnection[]
   /** Errors of the file itself. */
   errors: CaptureError[]
-  /** Numbers of packets that were not read, as `CaptureReader.unread` has them. */
+  /** Numbers of packets that were not read, as {@link CaptureReader.unread} has them. */
   unread: ReadonlyMap<string, number>
-  /** Numbers of connections that were refused, by server, as `CaptureReader.refused` has them. */
+  /** Numbers of connections that were refused, by server, as {@link CaptureReader.refused} has them. */
   refused: ReadonlyMap<string, number>
 }
 
@@ -47,12 +47,15 @@ const KEPT_MAX_BYTES = 1 << 30
 /**
  * Decodes a whole capture in memory: .pcap, .pcapng, or the bytes of one direction of a connection;
  * or several files of packets, which are merged by time.
+ *
  * Of more than 100,000 connections only the first are kept, and of messages, commands and errors
- * those that take up to 1 GiB, and one more; `errors` says what was left out. `readCapture` has no
- * such limit.
+ * those that take up to 1 GiB, and one more; `errors` says what was left out. {@link readCapture} has
+ * no such limit.
  *
  * @throws CaptureFormatError if the file is not a capture.
- * @throws TypeError or RangeError if an option is unknown or out of range.
+ * @throws TypeError or RangeError if an argument has another type, or an option is unknown or out of
+ * range.
+ * @throws Error with the code ERR_LZ4_WASM if the module cannot be loaded.
  */
 export function decodeCapture(
   file: Uint8Array | readonly Uint8Array[],

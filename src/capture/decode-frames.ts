@@ -16,25 +16,26 @@ import {
   type TransportName,
 } from "./streams/messages.js"
 
-/** Options of `decodeFrames`. */
+/** Options of {@link decodeFrames}. */
 export interface DecodeFramesOptions {
   /** The transport of the message's connection, or of its direction if the two differ. */
   transport: TransportName
   /** The dictionary that was in use, of 1 to 8192 bytes; over `zstd+tcp`, in Zstandard's own format. */
   dictionary?: Uint8Array
-  /** Maximum plaintext of one message, in bytes; -1 (the default) is no limit. */
+  /** Maximum plaintext of one message, in bytes; -1 is no limit. Default: -1. */
   maxMessageSize?: number
-  /** With CURVE: the key of the connection, its `curveKey`. `frames` are those that it opens. */
+  /** With CURVE: the connection's `curveKey`, of 32 bytes, which opens the frames. */
   curveKey?: Uint8Array | undefined
-  /** The module, as for `decodeCapture`. */
+  /** The WebAssembly module to use instead of the embedded one: its bytes, or a `WebAssembly.Module`. */
   wasm?: WasmSource
 }
 
 /**
  * Decodes messages again from the bytes of the file that their `ranges` refer to, so that messages
  * need not be kept until they are displayed. An arena returns several messages. The offsets of
- * errors are relative to `frames`.
+ * errors are those in `given`.
  *
+ * @param given the frames of one message or more, with their headers.
  * @throws ProtocolError if a frame's head is not allowed, or `curveKey` does not open it.
  * @throws RangeError if the bytes end in the middle of a message, or an option is out of range.
  * @throws TypeError if an argument has another type.

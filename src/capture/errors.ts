@@ -11,6 +11,7 @@ export class CaptureFormatError extends Error {
   /** Which of several files it is, from 0. */
   readonly file: number
 
+  /** Makes an error whose message is the code and `detail`. */
   constructor(detail: string, file = 0) {
     super(`ERR_CAPTURE_FORMAT: ${detail}`)
     this.file = file

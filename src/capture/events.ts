@@ -27,11 +27,12 @@ export type Time = bigint | undefined
 /** An error with its place. */
 export interface CaptureError {
   /**
-   * The code of a ProtocolError for a broken rule (RFC.md section 5.3), or
-   * - ERR_CAPTURE_GAP: bytes of the connection are missing from the capture,
+   * The code of the rule that was broken, or one of these:
+   *
+   * - ERR_CAPTURE_GAP: bytes of the connection are missing from the capture.
    * - ERR_CAPTURE_CUT: packets were cut when they were recorded; reported once, of the first connection
-   *   that lost bytes,
-   * - ERR_CAPTURE_UNREADABLE: bytes cannot be understood, such as an encrypted connection,
+   *   that lost bytes.
+   * - ERR_CAPTURE_UNREADABLE: bytes cannot be understood, such as an encrypted connection.
    * - ERR_CAPTURE_TRUNCATED: the file, or a connection, ends in the middle of a packet or a frame.
    */
   code:
@@ -46,7 +47,7 @@ export interface CaptureError {
   time: Time
   /** The sender of the broken data; undefined for errors of the file itself. */
   from: Side | undefined
-  /** The offset in the file, in bytes. Of several files, `placeOf` says in which. */
+  /** The offset in the file, in bytes. Of several files, {@link placeOf} says in which. */
   offset: number
 }
 
@@ -54,7 +55,7 @@ export interface CaptureError {
 export interface Handshake {
   /** The version of ZMTP, such as "3.1". */
   version: string
-  /** "NULL", "PLAIN", "CURVE" … */
+  /** The security mechanism: "NULL", "PLAIN", "CURVE" … */
   mechanism: string
   /** Whether this side is the server of PLAIN or CURVE. */
   asServer: boolean
@@ -102,7 +103,7 @@ export interface CapturePart {
   dictionary: "given" | "missing" | undefined
 }
 
-/** A message, or a dictionary: then it has one part, of the kind LZ4D or ZDICT. */
+/** A message, or a dictionary, which has one part of the kind LZ4D or ZDICT. */
 export interface CaptureMessage {
   /** The time at which its last byte was captured. */
   time: Time
@@ -117,12 +118,12 @@ export interface CaptureMessage {
   wireBytes: number
   /** Bytes of its parts' plaintext; 0 for a dictionary. */
   plainBytes: number
-  /** Its index in the arena that contained it; undefined if there was none. */
+  /** Its index in the arena that contained it, and that of messages; undefined if none did. */
   arena: { index: number; messages: number } | undefined
   /**
    * The ranges of its frames in the file, including headers: offset and length of each run of
-   * bytes. `decodeFrames` turns these bytes into parts again. Of several files, `placeOf` says in
-   * which an offset is.
+   * bytes. {@link decodeFrames} turns these bytes into parts again. Of several files, {@link placeOf}
+   * says in which an offset is.
    */
   ranges: readonly number[]
 }
@@ -219,12 +220,15 @@ export type CaptureEvent =
     packet?: number | undefined
   }
 
-/** Returns the dictionary that one side of a connection shipped before the capture began, if known. */
+/**
+ * A function that returns the dictionary that one side of a connection sent before the capture began;
+ * undefined if it is not known.
+ */
 export type DictionarySource = (connection: CaptureConnection, from: Side) => Uint8Array | undefined
 
-/** Options of reading a capture. */
+/** Options for reading a capture. */
 export interface CaptureOptions {
-  /** Maximum plaintext of one message, in bytes; -1 (the default) is no limit. */
+  /** Maximum plaintext of one message, in bytes; -1 is no limit. Default: -1. */
   maxMessageSize?: number
   /**
    * A dictionary of 1 to 8192 bytes that was sent before the capture began. It is used for
@@ -244,7 +248,7 @@ export interface CaptureOptions {
   keys?: KeyLog
   /**
    * The WebAssembly module to use instead of the embedded one: its bytes, a `WebAssembly.Module`
-   * or, for `readCapture`, a `URL` to fetch.
+   * or, for {@link readCapture}, a `URL` to fetch.
    */
   wasm?: WasmSource
 }

@@ -1,3 +1,10 @@
+/**
+ * Recorded traffic, for Node and browsers: captures of tcpdump and Wireshark are read, filtered and
+ * summed up. docs/capture.md.
+ *
+ * @packageDocumentation
+ */
+
 // For projects whose libraries do not have Symbol.dispose yet.
 /// <reference lib="esnext.disposable" preserve="true" />
 

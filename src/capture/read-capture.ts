@@ -7,7 +7,7 @@ import { loadCurve } from "../curve/load.js"
 import type { CaptureEvent, CaptureOptions } from "./events.js"
 import { CaptureReader, OPTION_NAMES } from "./reader.js"
 
-/** Options of `readCapture`. */
+/** Options of {@link readCapture}. */
 export interface ReadCaptureOptions extends CaptureOptions {
   /** Called with the number of bytes read so far, and the total if all files are Blobs. */
   onProgress?: (bytesRead: number, totalBytes: number | undefined) => void
@@ -15,7 +15,7 @@ export interface ReadCaptureOptions extends CaptureOptions {
   signal?: AbortSignal
 }
 
-/** A source of a capture. */
+/** A source of a capture: a File of a page, a stream, or an iterable of bytes. */
 export type CaptureSource = Blob | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>
 
 /** Larger chunks would only make the list of events longer that the caller has not read yet. */
@@ -26,7 +26,15 @@ const CHUNK_BYTES = 1 << 18
  * Of several files, such as a ring that tcpdump wrote, the packets are merged by time.
  *
  * @throws CaptureFormatError if the file is not a capture.
- * @throws TypeError or RangeError if an option is unknown or out of range.
+ * @throws TypeError or RangeError if an argument has another type, or an option is unknown or out of
+ * range.
+ * @throws Error with the code ERR_LZ4_WASM if the module cannot be loaded.
+ *
+ * @example
+ * ```js
+ * for await (const event of readCapture(createReadStream("capture.pcap")))
+ *   if (event.type === "message") console.log(event.message.plainBytes)
+ * ```
  */
 export async function* readCapture(
   file: CaptureSource | readonly CaptureSource[],

@@ -25,7 +25,7 @@ export const OPTION_NAMES: readonly string[] = ["maxMessageSize", "dictionary", 
 /**
  * A reader of a capture file in chunks, which returns its events in order. It does no I/O.
  *
- * On the main thread of a page, some browsers cannot load the module synchronously. `readCapture`
+ * On the main thread of a page, some browsers cannot load the module synchronously. {@link readCapture}
  * works there, and after it this class does too.
  */
 export class CaptureReader {
@@ -38,7 +38,9 @@ export class CaptureReader {
   #tcpConnections = 0
 
   /**
-   * @param files the number of files that are read together, at most 4096.
+   * Makes a reader of one file, or of several.
+   *
+   * @param files the number of files that are read together, 1 to 4096. Default: 1.
    * @throws TypeError or RangeError if an option is unknown or out of range.
    * @throws Error with the code ERR_LZ4_WASM if the module cannot be loaded.
    */

@@ -18,11 +18,22 @@ import type { Traffic } from "./traffic.js"
 import { ALONE, FIRST, LAST } from "./wire.js"
 
 /**
- * Both directions of one connection: messages to wire parts and back (RFC.md sections 4 to 7).
+ * A codec for both directions of one connection: messages to wire parts and back (RFC.md sections 4
+ * to 7).
  *
  * Everything it returns belongs to the caller; it neither keeps nor changes its arguments. In Node,
  * arrays of less than 4 KiB are slices of pooled memory, like small Buffers: their `buffer` holds
  * others as well and cannot be transferred. The codec stays usable after an error.
+ *
+ * @example
+ * ```js
+ * import { Codec } from "zeromq-lz4/codec"
+ *
+ * const codec = await Codec.create({ maxMessageSize: 1 << 20 })
+ * const [wire] = codec.encode([new TextEncoder().encode("hello ".repeat(1000))])
+ * const [[part]] = codec.decode(wire)
+ * codec.close()
+ * ```
  */
 export class Codec {
   /** The version of the embedded liblz4, such as "1.10.0". */
@@ -134,7 +145,7 @@ export class Codec {
    * Decodes one message from the wire. Returns the messages that it carries: none for a dictionary,
    * which is installed, and possibly several for an arena.
    *
-   * @throws ProtocolError if the message breaks a rule of RFC.md section 5.
+   * @throws ProtocolError if the message breaks a rule of RFC.md section 5 or 13.
    * @throws TypeError if `wire` is not a list of one or more Uint8Arrays.
    * @throws RangeError if memory runs out.
    * @throws Error with the code ERR_LZ4_CLOSED after `close`.
@@ -172,7 +183,7 @@ export class Codec {
    * Decodes one part as a message of its own. A dictionary is installed and returns undefined; an
    * empty part returns an empty array. Arenas need `decode`.
    *
-   * @throws ProtocolError if the part breaks a rule of RFC.md section 5, or is an arena.
+   * @throws ProtocolError if the part breaks a rule of RFC.md section 5 or 13, or is an arena.
    * @throws TypeError if `wire` is not a Uint8Array.
    * @throws RangeError if memory runs out.
    * @throws Error with the code ERR_LZ4_CLOSED after `close`.
@@ -220,8 +231,8 @@ export class Codec {
    *
    * @throws RangeError with the code ERR_LZ4_TARGET_TOO_SMALL if `target` is too small. Nothing has
    * been written then.
-   * @throws ProtocolError if the part breaks a rule of RFC.md section 5. If it declares more than 1
-   * GiB, some of its plaintext may have been written then.
+   * @throws ProtocolError if the part breaks a rule of RFC.md section 5 or 13. If it declares more than
+   * 1 GiB, some of its plaintext may have been written then.
    * @throws TypeError if an argument is not a Uint8Array, or with the code ERR_LZ4_NO_PLAINTEXT if
    * the part is a dictionary or an arena.
    * @throws RangeError if memory runs out.
@@ -239,7 +250,7 @@ export class Codec {
    * Returns the bytes of plaintext that a part declares, which `decodeInto` will write. It reads
    * only the head of the part: it decodes and counts nothing, and takes no memory.
    *
-   * @throws ProtocolError if the head breaks a rule of RFC.md section 5, such as declaring more
+   * @throws ProtocolError if the head breaks a rule of RFC.md section 5 or 13, such as declaring more
    * than `maxMessageSize`.
    * @throws TypeError if `wire` is not a Uint8Array, or with the code ERR_LZ4_NO_PLAINTEXT if it is
    * a dictionary or an arena.

@@ -1,7 +1,7 @@
 import type { RefusedPart, Rule } from "./refused-part.js"
 import { DICTIONARY_MAX_BYTES, SENTINEL_BYTES } from "./wire.js"
 
-/** A rule that a peer broke; RFC.md section 5 lists the codes. */
+/** The code of a rule that a peer broke: docs/errors.md. */
 export type ProtocolErrorCode =
   | "ERR_LZ4_PART_TOO_SHORT"
   | "ERR_LZ4_UNKNOWN_SENTINEL"
@@ -47,6 +47,7 @@ export class ProtocolError extends Error {
   /** The rule that was broken. */
   readonly code: ProtocolErrorCode
 
+  /** Makes an error whose message is the code and `detail`. */
   constructor(code: ProtocolErrorCode, detail: string) {
     super(`${code}: ${detail}`)
     this.code = code

@@ -6,7 +6,7 @@ import type { Pointer } from "./module-memory.js"
 import type { Rules } from "./refused-part.js"
 import type { Source } from "./source.js"
 
-/** A format of compressed parts: that of lz4+tcp, or that of zstd+tcp. */
+/** A format of compressed parts: that of `lz4+tcp://` or `zstd+tcp://`. */
 export type FormatName = "lz4" | "zstd"
 
 /** A function that takes the pieces of a part, which are valid during the call only. */

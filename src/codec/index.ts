@@ -1,3 +1,9 @@
+/**
+ * The wire format without sockets, for Node and browsers: docs/codec.md.
+ *
+ * @packageDocumentation
+ */
+
 export { Codec } from "./codec.js"
 export { ProtocolError, type ProtocolErrorCode } from "./errors.js"
 export type { FormatName } from "./format.js"

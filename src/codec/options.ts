@@ -8,13 +8,13 @@ import type { WasmSource } from "./module.js"
 import { NO_EFFORT } from "./no-effort.js"
 import { DICTIONARY_MAX_BYTES } from "./wire.js"
 
-/** A compression level. 0 is LZ4. The others are those of LZ4HC: higher ones take longer. */
+/** A compression level of LZ4: 0, or one of LZ4HC. Higher ones compress more and take longer. */
 export type Lz4Level = 0 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12
 
 /** A compression level of Zstandard: higher ones compress more and take longer. */
 export type ZstdLevel = -7 | -6 | -5 | -4 | -3 | -2 | -1 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9
 
-/** The level in use: "none" if nothing is compressed. */
+/** A compression level of either format, or "none": nothing is compressed. */
 export type Level = Lz4Level | ZstdLevel | "none"
 
 /**
@@ -22,7 +22,10 @@ export type Level = Lz4Level | ZstdLevel | "none"
  * result, except arenas with `arenas: true`.
  */
 export interface Lz4Options {
-  /** 1 to 8192 bytes, sent to the peer before the first message. Default: none. RFC.md section 6. */
+  /**
+   * The dictionary, of 1 to 8192 bytes, which is sent to the peer before the first message. Zstandard
+   * needs one in its own format. Default: none. RFC.md section 6.
+   */
   dictionary?: Uint8Array
   /**
    * Whether to train a dictionary for each connection, on the first messages that it is sent, and
@@ -36,33 +39,40 @@ export interface Lz4Options {
    */
   autoDictionary?: boolean | "shared" | { capacity?: number; trigger?: number; shared?: boolean }
   /**
-   * Parts shorter than this many bytes are sent plain. Default: 512, or 128 with a dictionary; 0
-   * tries every part. RFC.md section 5.
+   * Minimum plaintext of a part that is compressed, in bytes; 0 tries every part. Default: 512; with a
+   * dictionary 128, or 64 if the format is Zstandard. RFC.md sections 5 and 13.
    */
   minCompressSize?: number
   /**
    * LZ4's acceleration, 1 to 65537: higher is faster and compresses less. It applies to level 0,
-   * which it implies if no level is given. Default: 1.
+   * which it implies if no level is given. Zstandard has none. Default: 1.
    */
   acceleration?: number
   /**
-   * Over `lz4+tcp://`, 0: LZ4. 3 to 12: LZ4HC, which compresses more and takes longer the higher it
-   * is. Over `zstd+tcp://`, -7 (the fastest) to -1 and 1 to 9: Zstandard's levels. "none": nothing is
-   * compressed, no dictionary is sent, and no arena is made. "adaptive", for sockets only: each
-   * connection is measured and uses the level with the highest throughput, from "none" to 9, or to 3
-   * over `zstd+tcp://`. If neither the network nor the processor is the limit, that is level 0, or 1.
-   * Many connections that send little each use "none" while they keep their thread busy together.
-   * `lz4.connections` has the level in use. Fix a level to save bytes at any cost. Default:
-   * "adaptive" for sockets, 0 for the bridge; with CURVE "none", unless `acceleration`, `dictionary`
-   * or `autoDictionary` is given.
+   * The compression level. Fix one to save bytes at any cost.
+   *
+   * - Over `lz4+tcp://`, 0: LZ4. 3 to 12: LZ4HC, which compresses more and takes longer the higher it
+   *   is.
+   * - Over `zstd+tcp://`, -7 (the fastest) to -1 and 1 to 9: the levels of Zstandard.
+   * - "none": nothing is compressed, no dictionary is sent, and no arena is made.
+   * - "adaptive", for sockets only: each connection is measured and uses the level with the highest
+   *   throughput, from "none" to 9, or to 3 over `zstd+tcp://`. If neither the network nor the processor
+   *   is the limit, that is level 0, or 1. Many connections that send little each use "none" while they
+   *   keep their thread busy together. `lz4.connections` has the level in use.
+   *
+   * Default: "adaptive" for sockets, 0 for the bridge; with CURVE "none", unless `acceleration`,
+   * `dictionary` or `autoDictionary` is given.
    */
   level?: Level | "adaptive"
   /**
    * Whether small messages that are queued together are sent as one part, an arena, which only
-   * peers that read revision 2 can read. "auto", for sockets only: to peers that announced it in
-   * their handshakes, or have sent an arena themselves. true: to all, for peers that read arenas but do
-   * neither. Nothing is put together if nothing is compressed. Default: "auto"; with CURVE false.
-   * RFC.md section 3.9 and appendix A.
+   * peers that read revision 2 can read. Nothing is put together if nothing is compressed.
+   *
+   * - "auto", for sockets only: to peers that announced revision 2 in their handshakes, or have sent an
+   *   arena themselves.
+   * - true: to all peers, also those that read arenas but do neither.
+   *
+   * Default: "auto"; with CURVE false. RFC.md section 3.9 and appendix A.
    */
   arenas?: boolean | "auto"
   /**
@@ -81,9 +91,13 @@ export interface CodecOptions extends Omit<Lz4Options, "level" | "arenas" | "aut
    */
   autoDictionary?: boolean | { capacity?: number; trigger?: number }
   /**
-   * 0: LZ4. 3 to 12: LZ4HC, which compresses more and takes longer the higher it is. With the format
-   * "zstd": -7 (the fastest) to -1, and 1 to 9. "none": nothing is compressed, no dictionary is sent,
-   * and no arena is made. Default: 0; with "zstd" 1.
+   * The compression level.
+   *
+   * - 0: LZ4. 3 to 12: LZ4HC, which compresses more and takes longer the higher it is.
+   * - With the format "zstd", -7 (the fastest) to -1, and 1 to 9.
+   * - "none": nothing is compressed, no dictionary is sent, and no arena is made.
+   *
+   * Default: 0; with the format "zstd" 1.
    */
   level?: Level
   /**

@@ -77,13 +77,14 @@ const nextTurn = () => new Promise<void>((resolve) => setTimeout(resolve, 0))
  * The work takes up to some tens of milliseconds. It is split into steps of a few milliseconds, so
  * that a page stays responsive. Do not change the samples meanwhile.
  *
- * @param samples Typical messages, as many as there are. The first 2 × `capacity` bytes of each are
+ * @param samples typical messages, as many as there are. The first 2 × `capacity` bytes of each are
  * used, up to 1 MiB in all.
  * @param options `capacity` is the maximum size of the dictionary in bytes: 1 to 8192, default
  * 2048. `format`: "lz4" (default) or "zstd".
- * @returns The dictionary, which belongs to the caller; an empty array if one would gain nothing.
- * @throws TypeError if a sample is not a Uint8Array, or an option is unknown.
+ * @returns the dictionary, which belongs to the caller; an empty array if one would gain nothing.
+ * @throws TypeError if a sample is not a Uint8Array, or an option is unknown or of a wrong type.
  * @throws RangeError if `capacity` is out of range, or memory runs out.
+ * @throws Error with the code ERR_LZ4_WASM if the module cannot be loaded.
  */
 export async function trainDictionary(
   samples: Iterable<Uint8Array>,

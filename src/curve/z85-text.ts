@@ -7,7 +7,7 @@ import { decodeGroups, encodeGroups, GROUP_BYTES, GROUP_DIGITS } from "./z85.js"
  * handler is given.
  *
  * @param bytes their number must be a multiple of 4, as that of a key, 32, is.
- * @throws TypeError
+ * @throws TypeError if `bytes` is not a Uint8Array, or has another number of bytes.
  */
 export function z85Encode(bytes: Uint8Array): string {
   checkView("bytes", bytes)
@@ -22,7 +22,7 @@ export function z85Encode(bytes: Uint8Array): string {
  * Returns the bytes of text in Z85 (RFC 32 of the ZeroMQ project), such as a key that `curveKeyPair()`
  * has made. Errors do not quote the text, which may be a secret.
  *
- * @throws TypeError
+ * @throws TypeError if `text` is not a string, or not Z85.
  */
 export function z85Decode(text: string): Buffer {
   if (typeof text !== "string") throw wrongType(`text must be a string; got ${shown(text)}`)

@@ -12,16 +12,19 @@ import { ADDRESS } from "./zap.js"
 const ALLOWED = "200"
 const REFUSED = "400"
 
-/** The public keys of the clients that may connect: 40 characters of Z85, or 32 bytes, each. */
+/**
+ * The public keys of the clients that may connect, each as 40 characters of Z85 or 32 bytes, or the path
+ * of a list of keys.
+ */
 export type ClientKeys = Iterable<string | Uint8Array> | { file: string }
 
-/** Options of `allowClients`. */
+/** Options of {@link allowClients}. */
 export interface AllowClientsOptions {
-  /** The context of the servers; that of all sockets by default. */
+  /** The context of the servers. Default: that of all sockets that are created without one. */
   context?: zmq.Context
 }
 
-/** A running handler of ZAP. */
+/** A running ZAP handler. */
 export interface AllowedClients {
   /** Number of keys. */
   readonly size: number
@@ -37,9 +40,15 @@ export interface AllowedClients {
  * own. The list is read again when it has changed. If it cannot be read then, the latest one stays in
  * force, with a warning.
  *
- * @throws Error with the code EINVAL, or TypeError, if a key is none.
+ * @throws TypeError, or Error with the code EINVAL, if a key is invalid.
  * @throws Error with the code ERR_LZ4_CLIENT_KEYS if the file has no list of keys.
- * @throws Error with the code EADDRINUSE if the context has a ZAP handler.
+ * @throws Error with the code EADDRINUSE if the context has a ZAP handler already.
+ *
+ * @example
+ * ```js
+ * const clients = await allowClients({ file: "clients.txt" })
+ * await pull.bind("lz4+tcp://*:5555")
+ * ```
  */
 export async function allowClients(
   keys: ClientKeys,

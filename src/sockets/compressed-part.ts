@@ -32,15 +32,16 @@ export const partInside = (value: unknown): KeptPart | undefined =>
 /**
  * A part as it was on the wire: compressed, without a dictionary. `send()` takes it wherever it takes a
  * part. It is sent as it is to peers that take that form, and as plaintext to others.
- * `socket.lz4.compressedOf(part)` returns one for a received part.
+ * {@link Lz4.compressedOf} returns one for a received part.
  */
 export class CompressedPart {
   /**
-   * Returns the part with these bytes, as `bytes` of another one has them. They are copied and checked:
-   * the part is decoded, which takes as much memory as its plaintext.
+   * Returns the part with these bytes, which are those of another one's `bytes`. They are copied and
+   * checked: the part is decoded, which takes as much memory as its plaintext.
    *
-   * @param maxPlainLength the maximum of its plaintext in bytes, checked before anything is decoded; no
-   * limit by default.
+   * @param bytes the part as the body of a frame.
+   * @param maxPlainLength the maximum of its plaintext in bytes, checked before anything is decoded.
+   * Default: Infinity.
    * @throws TypeError if `bytes` is not a Uint8Array, or with the code ERR_INVALID_ARG_VALUE if they do
    * not begin as a compressed part does.
    * @throws RangeError with the code ERR_OUT_OF_RANGE if there is more plaintext, or if memory runs out.

@@ -72,9 +72,9 @@ export interface LevelMessage extends PeerMessage {
 export interface Lz4Channel<M extends DiagnosticsMessage> {
   /** The name in node:diagnostics_channel. */
   readonly name: string | symbol
-  /** Whether anybody listens. */
+  /** Whether anything has subscribed. */
   readonly hasSubscribers: boolean
-  /** Calls `listener` with each message from now on. */
+  /** Calls `listener` with each message from now on, and with the channel's name. */
   subscribe(listener: (message: M, name: string | symbol) => void): void
   /** Ends a subscription; returns whether there was one. */
   unsubscribe(listener: (message: M, name: string | symbol) => void): boolean
@@ -157,17 +157,17 @@ export const SILENT_PEER: Topic<PeerMessage> = new Topic(
  * process are published: docs/monitoring.md.
  */
 export const channels: {
-  /** `zeromq-lz4:connection`: a connection was accepted, connected or closed. */
+  /** The channel `zeromq-lz4:connection`: a connection was accepted, connected or closed. */
   readonly connection: Lz4Channel<ConnectionMessage>
-  /** `zeromq-lz4:protocol-error`: a peer broke a rule, and its connection is closed. */
+  /** The channel `zeromq-lz4:protocol-error`: a peer broke a rule, and its connection is closed. */
   readonly protocolError: Lz4Channel<ProtocolErrorMessage>
-  /** `zeromq-lz4:reconnect`: a connection was lost or could not be made. */
+  /** The channel `zeromq-lz4:reconnect`: a connection was lost or could not be made. */
   readonly reconnect: Lz4Channel<ReconnectMessage>
-  /** `zeromq-lz4:level`: the compression level of a connection has changed. */
+  /** The channel `zeromq-lz4:level`: the compression level of a connection has changed. */
   readonly level: Lz4Channel<LevelMessage>
   /**
-   * `zeromq-lz4:silent-peer`: a peer announced no revision of the format, and has sent no message for
-   * 2 s. It may speak plain `tcp://`. Once for each endpoint.
+   * The channel `zeromq-lz4:silent-peer`: a peer announced no revision of the format, and has sent no
+   * message for 2 s. It may speak plain `tcp://`. There is one message for each endpoint.
    */
   readonly silentPeer: Lz4Channel<PeerMessage>
 } = {

@@ -41,40 +41,60 @@ export type OptionsOf<Address extends string, Native = unknown> = Address extend
     : Native
   : EndpointOptions & Native
 
-/** The additions to a socket class. `Options` are those of zeromq.js's `connect`. */
+/**
+ * The additions to a socket of zeromq.js, besides `send()`, which is in {@link Lz4Writable}. `Options`
+ * are those of zeromq.js's `connect`.
+ */
 export interface Lz4Socket<Options = unknown> {
-  /** Events and statistics of the socket's `lz4+tcp://` connections. */
+  /** Events, statistics and `flush()` of the socket's `lz4+tcp://` and `zstd+tcp://` connections. */
   readonly lz4: Lz4
   /**
-   * Binds to an endpoint. `lz4+tcp://` endpoints have the grammar of `tcp://`, and may have
-   * options.
+   * Binds to an endpoint. Those of `lz4+tcp://` and `zstd+tcp://` have the grammar of `tcp://`, and may
+   * have {@link EndpointOptions}.
    *
    * @throws TypeError or RangeError if an option is invalid.
    * @throws Error with a code of zeromq.js: EINVAL, ENODEV, EADDRINUSE, ENOTSUP …
    */
   bind<A extends string>(address: A, options?: OptionsOf<A>): Promise<void>
-  /** Binds synchronously, as in zeromq.js. */
+  /**
+   * Binds synchronously, as in zeromq.js.
+   *
+   * @throws TypeError or RangeError if an option is invalid.
+   * @throws Error with a code of zeromq.js, as for `bind`.
+   */
   bindSync<A extends string>(address: A, options?: OptionsOf<A>): void
-  /** Connects to an endpoint. `lz4+tcp://` endpoints may have options. Throws as `bind` does. */
+  /**
+   * Connects to an endpoint, in the background. Those of `lz4+tcp://` and `zstd+tcp://` may have
+   * {@link EndpointOptions}.
+   *
+   * @throws TypeError or RangeError if an option is invalid.
+   * @throws Error with a code of zeromq.js, such as EINVAL or ENOTSUP.
+   */
   connect<A extends string>(address: A, options?: OptionsOf<A, Options>): void
 }
 
-/** A socket class of zeromq.js whose sockets also speak `lz4+tcp://`. */
+/**
+ * A socket class `C` of zeromq.js whose sockets also speak `lz4+tcp://` and `zstd+tcp://`: they have
+ * what {@link Lz4Socket} and {@link Lz4Writable} add.
+ */
 export type Lz4Class<C extends SocketClass> = {
+  /** Creates a socket. The options are those of zeromq.js. */
   new (...args: ConstructorParameters<C>): Lz4Instance<InstanceType<C>>
+  /** The methods and properties of all its sockets. */
   readonly prototype: Lz4Instance<InstanceType<C>>
 }
 
-/** What `send` takes besides zeromq.js's messages `M`: parts in the form in which they came. */
+/** A message as `send` takes it: one of zeromq.js's `M`, whose parts may be compressed already. */
 export type SentMessage<M> = M extends readonly (infer P)[]
   ? readonly (P | CompressedPart)[]
   : M | CompressedPart
+
 /** The options of `send`, with those that zeromq.js has for the class, `O`. */
 export type SendOptionsOf<O extends readonly unknown[]> = O extends readonly [infer First]
   ? [options: First & SendOptions]
   : [options?: SendOptions]
 
-/** The addition to a socket class that sends. */
+/** The addition to a socket `S` that sends. */
 export type Lz4Writable<S> =
   S extends zmq.Writable<infer M, infer O>
     ? {
@@ -83,14 +103,14 @@ export type Lz4Writable<S> =
       }
     : unknown
 
-/** A socket of zeromq.js that also speaks `lz4+tcp://`. */
+/** A socket of zeromq.js, of the class `S`, that also speaks `lz4+tcp://` and `zstd+tcp://`. */
 export type Lz4Instance<S extends ZmqSocket> = S &
   Lz4Writable<S> &
   Lz4Socket<
     S["connect"] extends (address: string, options?: infer Options) => void ? Options : unknown
   >
 
-/** A class of sockets. */
+/** A class of sockets of zeromq.js. */
 // biome-ignore lint/suspicious/noExplicitAny: TypeScript requires it of the base of a mixin
 export type SocketClass = new (...args: any[]) => ZmqSocket
 

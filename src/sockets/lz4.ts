@@ -51,16 +51,19 @@ export interface ProtocolErrorEvent extends ConnectEvent {
 /** The longest time that timers support. */
 const TIMEOUT_MAX_MS = 2 ** 31 - 1
 
-/** Options of `flush`. */
+/** Options of {@link Lz4.flush}. */
 export interface FlushOptions {
-  /** Milliseconds until the call rejects; -1 (the default) is no limit. */
+  /** Milliseconds until the call rejects; -1 is no limit. Default: -1. */
   timeout?: number
 }
 
-/** The arguments of each event. */
+/** The events of a socket's {@link Lz4}, and the arguments of their listeners. */
 export type Lz4Events = {
+  /** A connection was accepted or made. Its handshake begins. */
   connect: [ConnectEvent]
+  /** A connection has ended. */
   disconnect: [DisconnectEvent]
+  /** A peer broke a rule of RFC.md and loses its connection; "disconnect" follows. */
   protocolError: [ProtocolErrorEvent]
 }
 
@@ -91,10 +94,8 @@ interface OpenConnection {
 }
 
 /**
- * Events and statistics of the `lz4+tcp://` connections of a socket.
- *
- * Emits "connect" and "disconnect" for each connection, and "protocolError" when a peer breaks a
- * rule of RFC.md and loses its connection; a "disconnect" follows.
+ * The `lz4` property of a socket: events and statistics of its `lz4+tcp://` and `zstd+tcp://`
+ * connections. It emits {@link Lz4Events}.
  */
 export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
   /** The async context in which all listeners are called. */
@@ -119,13 +120,18 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
   }
 
   /**
-   * Waits until the system has accepted all messages over the socket's `lz4+tcp://` endpoints whose
-   * `send()` has resolved, also after `close()`. Messages that are dropped are not waited for, for
-   * example when `linger` has expired or the peer of a bound endpoint has gone. A pending call keeps
-   * the process alive.
+   * Waits until the system has accepted all messages over these connections whose `send()` has
+   * resolved, also after `close()`. Messages that are dropped are not waited for, for example when
+   * `linger` has expired or the peer of a bound endpoint has gone. A pending call keeps the process
+   * alive.
    *
    * @throws TypeError or RangeError if `timeout` is invalid, or another option is given.
-   * @throws Error with code EAGAIN after `timeout`; the messages stay queued.
+   * @throws Error with the code EAGAIN after `timeout`; the messages stay queued.
+   *
+   * @example
+   * ```js
+   * await push.lz4.flush({ timeout: 10_000 })
+   * ```
    */
   async flush(options: FlushOptions = {}): Promise<void> {
     const { timeout } = ownOptions(options, ["timeout"])
@@ -167,7 +173,7 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
   /**
    * Totals over all connections, including past ones. Bytes are those of parts without frame
    * headers, except that `waiting` includes headers. Messages for a connection that has not been
-   * made yet count as waiting.
+   * made yet count as waiting. Each read returns a copy.
    */
   get stats(): Stats {
     const past = this.#ended

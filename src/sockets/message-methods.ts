@@ -218,13 +218,16 @@ function toGroup(given: string | Buffer): Buffer {
   return end < 0 ? group : group.subarray(0, end)
 }
 
-/** Options of `send()`. */
+/** Options of `send()`. Others are errors. */
 export interface SendOptions {
   /**
-   * `false`: the message is sent plain, in no arena, and no dictionary is trained on it: what is
-   * compressed already, what is secret beside text of others, or what has to be fast. `true`: each of
-   * its parts is compressed if that makes it shorter, even below `minCompressSize`, and where the
-   * endpoint compresses nothing, as with CURVE. zeromq.js's own endpoints ignore it.
+   * Whether the message is compressed. By default, the options of the endpoint decide. zeromq.js's own
+   * endpoints ignore it.
+   *
+   * - false: it is sent plain, in no arena, and no dictionary is trained on it. For what is compressed
+   *   already, what is secret beside text of others, or what has to be fast.
+   * - true: each of its parts is compressed if that makes it shorter, even below `minCompressSize`, and
+   *   where the endpoint compresses nothing, as with CURVE.
    */
   compress?: boolean | undefined
 }

@@ -47,7 +47,7 @@ export interface Connection extends Incidents {
   /** The peer's port. */
   remotePort: number
   /**
-   * The protocol of the peer: "tcp" for a plain peer that the option `acceptPlain` admitted.
+   * The protocol of the peer: "tcp" for a plain peer that the option `acceptPlain` admitted;
    * undefined until the handshake is over.
    */
   scheme: "lz4+tcp" | "zstd+tcp" | "tcp" | undefined
@@ -70,7 +70,7 @@ export interface Stats extends Incidents {
   received: Traffic
 }
 
-/** The statistics of a socket: its `lz4`. */
+/** The statistics of a socket, which its `lz4` has. */
 export interface Statistics {
   /** The connections that are open now. */
   readonly connections: readonly Connection[]

@@ -146,6 +146,24 @@ await writer.send("text, ".repeat(1000))`,
 ${closing("push", "pull", "reader", "writer")}`,
     prints: ["LZ4B: 6000 bytes", "6000"],
   },
+  "docs/api.md: `lz4.flush(options?)`": {
+    before: PUSH,
+    after: closing("push"),
+    replace: patient,
+  },
+  "docs/api.md: `allowClients`": {
+    before: `import { writeFileSync } from "node:fs"
+import { allowClients, curveKeyPair, Pull } from "zeromq-lz4"
+writeFileSync("clients.txt", curveKeyPair().publicKey)
+const pull = new Pull({ curveServer: true, curveSecretKey: curveKeyPair().secretKey })`,
+    after: closing("pull", "clients"),
+  },
+  "docs/api.md: `Codec`": {},
+  "docs/api.md: `readCapture`": {
+    before: `import { createReadStream } from "node:fs"
+import { readCapture } from "zeromq-lz4/capture"`,
+    prints: ["902", "902", "902"],
+  },
   "docs/capture.md: Use": {
     prints: Array.from({ length: 3 }, (_, i) => [
       `server plain 6 a${i}`,

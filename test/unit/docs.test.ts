@@ -13,14 +13,19 @@ const markdownIn = (directory: string): string[] =>
 
 const documents = ["", "docs", "bench", "src", "wasm", "test/recorded"].flatMap(markdownIn)
 
-/** Returns the anchors of a document's headings, as on GitHub. */
-const anchors = (text: string): string[] =>
-  [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading]) =>
-    heading!
+/** Returns the anchors of a document's headings, as on GitHub: those of equal headings have a number. */
+function anchors(text: string): string[] {
+  const seen = new Map<string, number>()
+  return [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading]) => {
+    const anchor = heading!
       .toLowerCase()
       .replace(/[^\p{L}\p{N} _-]/gu, "")
-      .replaceAll(" ", "-"),
-  )
+      .replaceAll(" ", "-")
+    const count = seen.get(anchor) ?? 0
+    seen.set(anchor, count + 1)
+    return count > 0 ? `${anchor}-${count}` : anchor
+  })
+}
 
 describe.each(documents)("%s", (file) => {
   const links = [...read(file).matchAll(/\]\(((?!\w+:)[^)\s]+)\)/g)].map(([, link]) => link!)

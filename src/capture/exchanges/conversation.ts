@@ -5,7 +5,7 @@ import { type Exchange, exchangeOf, type Heard } from "./exchange.js"
 import type { SocketPair } from "./socket-pair.js"
 import { type AllWaiting, Waiting } from "./waiting.js"
 
-/** Why the messages of a connection are not joined. */
+/** The reason why the messages of a connection are not joined. */
 export type NotJoined =
   | "the recording does not have the socket types"
   | "encrypted"

@@ -1,4 +1,4 @@
-/** Durations in little memory, however many there are. */
+// Durations in little memory, however many there are.
 
 /** Buckets for each doubling: a quantile is at most 0.6 % off. */
 const BUCKETS = 64

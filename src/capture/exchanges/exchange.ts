@@ -4,7 +4,7 @@ import type { CaptureMessage, Side, Time } from "../events.js"
 export interface ExchangedMessage {
   /** The time at which its last byte was captured. */
   time: Time
-  /** The number of the packet that completed it, as in CaptureEvent. */
+  /** The number of the packet that completed it, as in {@link CaptureEvent}. */
   packet: number | undefined
   /** Bytes of its parts' plaintext. */
   plainBytes: number
@@ -16,11 +16,11 @@ export interface ExchangedMessage {
 export interface Exchange {
   /** The number of the connection. */
   connection: number
-  /** Who asked. */
+  /** The side that asked. */
   from: Side
-  /** What was asked. */
+  /** The question. */
   question: ExchangedMessage
-  /** What came back. */
+  /** Its answer. */
   answer: ExchangedMessage
   /**
    * The time from one to the other; undefined if it is not known, or the recording has the answer

@@ -8,7 +8,7 @@ import type { Exchange } from "./exchange.js"
 export interface ExchangeGroup {
   /** The socket type of the clients, such as "REQ"; undefined if the recording does not have it. */
   client: string | undefined
-  /** The same of the server. */
+  /** The socket type of the server, such as "REP"; undefined if the recording does not have it. */
   server: string | undefined
   /** Address and port of the server; undefined for all servers after the first 1000. */
   address: string | undefined

@@ -5,12 +5,12 @@ import type { CaptureEvent, Time } from "../events.js"
 import { type FilterOptions, parseFilter } from "./filter.js"
 import { type FilterRow, filterRow } from "./row.js"
 
-/** Returns whether an event matches. It is to be called with all events of one capture, in order. */
+/** A function that returns whether an event matches. Call it with all events of a capture, in order. */
 export type CaptureFilter = (event: CaptureEvent) => boolean
 
 /**
  * Makes a filter of the events of a capture, in the language of `zeromq-lz4 inspect --filter` and the
- * inspector's page: see docs/filters.md. An empty one matches everything.
+ * inspector's page: docs/filters.md. An empty one matches everything.
  *
  * @throws SyntaxError, which says where `expression` cannot be understood and what is allowed there.
  * @throws TypeError if an argument has another type.

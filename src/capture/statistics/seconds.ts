@@ -2,7 +2,7 @@ import { addTraffic, type Traffic } from "../../codec/traffic.js"
 
 /** Traffic of a period. */
 export interface PeriodTraffic extends Traffic {
-  /** Its beginning, in seconds since 1970-01-01 UTC. */
+  /** The beginning of the period, in seconds since 1970-01-01 UTC. */
   start: number
 }
 

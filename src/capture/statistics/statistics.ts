@@ -7,32 +7,32 @@ import { type PeriodTraffic, Seconds } from "./seconds.js"
 import { Subscriptions } from "./subscriptions.js"
 import { Topics, topicName } from "./topics.js"
 
-/** Traffic with what it is the traffic of. */
+/** Traffic of one socket type or topic. */
 export interface NamedTraffic extends Traffic {
-  /** A socket type, or a topic: in hexadecimal after "hex " if it is not UTF-8. */
+  /** The socket type, or the topic: in hexadecimal after "hex " if it is not UTF-8. */
   name: string
-  /** Whether it is in hexadecimal: text may begin with "hex " too. Missing if not. */
+  /** Set if the name is in hexadecimal: a topic that is text may begin with "hex " too. */
   hex?: true
 }
 
 /** Traffic of messages of certain sizes. */
 export interface SizeTraffic extends Traffic {
-  /** The fewest bytes of plaintext. */
+  /** Minimum plaintext of these messages, in bytes. */
   min: number
-  /** They have fewer bytes than this; undefined for the largest. */
+  /** They have less plaintext than this, in bytes; undefined for the largest ones. */
   end: number | undefined
 }
 
 /** The traffic of a capture, in several ways. */
 export interface StatisticsSummary {
-  /** All messages that decode. */
+  /** Traffic of all messages that decode. */
   total: Traffic
-  /** By the type of the socket that sent them; "?" if the recording does not have it. */
+  /** Traffic by the type of the sending socket; "?" if the recording does not have it. */
   types: NamedTraffic[]
   /**
-   * By topic, those with the most bytes on the wire first: of messages of PUB, XPUB and RADIO, and of
-   * more than one part by senders of an unknown type. "" is for messages that begin with no topic that
-   * is known.
+   * Traffic by topic, those with the most bytes on the wire first: of messages of PUB, XPUB and RADIO,
+   * and of more than one part by senders of an unknown type. "" is for messages that begin with no topic
+   * that is known.
    */
   topics: NamedTraffic[]
   /**
@@ -40,17 +40,17 @@ export interface StatisticsSummary {
    * are.
    */
   otherTopics: Traffic | undefined
-  /** By size, small ones first. */
+  /** Traffic by the size of messages, small ones first. */
   sizes: SizeTraffic[]
-  /** By second, or longer periods, in order; without those that have no traffic. */
+  /** Traffic by second, or by longer periods, in order; without those that have none. */
   periods: PeriodTraffic[]
   /** The length of a period, in seconds: a power of 2. */
   periodSeconds: number
-  /** Dictionaries, which are in nothing else. */
+  /** Dictionaries, which nothing else here counts. */
   dictionaries: { count: number; wireBytes: number }
-  /** Messages of which a part does not decode, which are in nothing else. */
+  /** Messages of which a part does not decode, which nothing else here counts. */
   undecoded: { messages: number; wireBytes: number }
-  /** MESSAGE commands of CURVE, of which nothing else is known. */
+  /** MESSAGE commands of CURVE, of which nothing else is known, and their bytes. */
   encrypted: { messages: number; bytes: number }
 }
 
@@ -87,7 +87,7 @@ export class Statistics {
     this.#encrypted.bytes += sealed
   }
 
-  /** Returns what was added so far. */
+  /** Sums up what was added so far. */
   summary(): StatisticsSummary {
     const { length, periods } = this.#seconds.periods
     return {
