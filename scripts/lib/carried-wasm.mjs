@@ -40,13 +40,13 @@ export const separateWasm = {
   },
 }
 
-/** Puts that of zstd+tcp into the bundle, and leaves the others out. @type {import("esbuild").Plugin} */
-export const onlyZstdWasm = {
-  name: "only-zstd-wasm",
+/** Puts them into the bundle. @type {import("esbuild").Plugin} */
+export const bundledWasm = {
+  name: "bundled-wasm",
   setup(esbuild) {
     esbuild.onResolve({ filter: ANY }, ({ path }) => ({ path, namespace: "carried" }))
     esbuild.onLoad({ filter: /^/, namespace: "carried" }, ({ path }) => ({
-      contents: `export default "${path === "zstd-wasm" ? carriedWasm(path) : ""}"`,
+      contents: `export default "${carriedWasm(path)}"`,
     }))
   },
 }

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import * as esbuild from "esbuild"
-import { onlyZstdWasm } from "./carried-wasm.mjs"
+import { bundledWasm } from "./carried-wasm.mjs"
 import { checkBuiltIns, withDispose } from "./for-pages.mjs"
 import { root } from "./paths.mjs"
 
@@ -62,7 +62,7 @@ async function bundle(entry, plugins = []) {
     target: entry.endsWith(".css") ? "esnext" : "es2023",
     platform: "browser",
     loader: { ".wasm": "binary", ".pcap": "binary" },
-    plugins: [...plugins, onlyZstdWasm],
+    plugins: [...plugins, bundledWasm],
     ...withDispose,
     logLevel: "warning",
   })

@@ -1,5 +1,7 @@
 import { KEY_BYTES } from "../curve/curve.js"
 
+/** Longer lines are comments, or none that are allowed. */
+const LINE_MAX_CHARS = 1000
 const LINE = /^CURVE ([0-9a-f]{64}) ([0-9a-f]{64})$/i
 
 /**
@@ -14,7 +16,12 @@ export class KeyLog {
   /** The beginning of a line whose end has not been added. */
   #rest = ""
 
-  /** @throws SyntaxError if a line is neither a key nor a comment. It is not quoted. */
+  /**
+   * Reads a log, or its beginning.
+   *
+   * @param text the content of the file. Default: none.
+   * @throws SyntaxError if a line is neither a key nor a comment. It is not quoted.
+   */
   constructor(text = "") {
     this.add(text)
   }
@@ -27,6 +34,7 @@ export class KeyLog {
   /**
    * Adds what was appended to the log meanwhile. Readers that have the log find the new keys, too.
    *
+   * @param text the next characters of the file, which may end anywhere.
    * @throws SyntaxError like the constructor.
    */
   add(text: string): void {
@@ -34,10 +42,17 @@ export class KeyLog {
     this.#rest = lines.pop() as string
     for (const line of lines) this.#addLine(line.trim())
     // The last line of a file may have no end.
-    if (LINE.test(this.#rest)) this.#take(this.#rest)
+    if (this.#take(this.#rest) || this.#rest.length <= LINE_MAX_CHARS) return
+    this.#addLine(this.#rest)
+    this.#lines--
+    this.#rest = "#" // the beginning of a long comment
   }
 
-  /** Returns the key of the connection whose client has this short-term public key, of 32 bytes. */
+  /**
+   * Returns the key of a connection, of 32 bytes; undefined if the log does not have it.
+   *
+   * @param client the short-term public key of the connection's client, of 32 bytes.
+   */
   keyOf(client: Uint8Array): Uint8Array | undefined {
     return this.#keys.get(hex(client))
   }

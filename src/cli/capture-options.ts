@@ -25,9 +25,12 @@ export const DICTIONARY = {
   "--dictionary FILE": "a dictionary that was sent before the capture began",
 } as const
 
-export const DECODING = {
+export const KEYS = {
   "--keys FILE":
     "decrypts connections with CURVE, with the keys that a process with ZEROMQ_LZ4_KEYLOG=FILE wrote",
+} as const
+
+export const DECODING = {
   "--dictionary-for SCOPE=FILE…":
     "the same for what SCOPE says: a connection (3), one side of it (3:client, 3:server), or a side of all (client, server); can be given more than once",
   "--max-message-size BYTES":
@@ -61,7 +64,9 @@ export interface Decoding extends Omit<CaptureOptions, "keys"> {
 }
 
 /** Returns how captures are decoded. Reads the dictionaries and the keys. */
-export function decodingOf(values: Values<typeof DICTIONARY & typeof DECODING>): Decoding {
+export function decodingOf(
+  values: Values<typeof DICTIONARY & typeof KEYS & typeof DECODING>,
+): Decoding {
   const maxMessageSize =
     wholeNumber("--max-message-size", values["max-message-size"]) ?? MESSAGE_MAX_BYTES
   if (maxMessageSize < -1)

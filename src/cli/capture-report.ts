@@ -9,6 +9,7 @@ import {
   FILTER,
   filesOf,
   filterOf,
+  KEYS,
   PRINTING,
 } from "./capture-options.js"
 import { CaptureReading } from "./capture-reading.js"
@@ -29,7 +30,9 @@ export interface CaptureReport {
   end(signal: AbortSignal): string[] | Promise<string[]>
 }
 
-export type Printing = Values<typeof FILTER & typeof PRINTING & typeof DICTIONARY & typeof DECODING>
+export type Printing = Values<
+  typeof FILTER & typeof PRINTING & typeof DICTIONARY & typeof KEYS & typeof DECODING
+>
 
 /** Makes a command that prints a report without rows. */
 export const reportCommand = (
@@ -40,7 +43,7 @@ export const reportCommand = (
     synopsis: `${name} [options] FILE…`,
     summary,
     about: `${about}\n${FILE_HELP}`,
-    options: { ...FILTER, ...PRINTING, ...DICTIONARY, ...DECODING },
+    options: { ...FILTER, ...PRINTING, ...DICTIONARY, ...KEYS, ...DECODING },
     notes: EXIT_HELP,
     run: (values, positionals) =>
       printReport(values, positionals, (files) => reportOn(values, files)),

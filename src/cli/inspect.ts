@@ -7,6 +7,7 @@ import {
   FILE_HELP,
   FILTER,
   FILTER_HELP,
+  KEYS,
   PRINTING,
 } from "./capture-options.js"
 import { type CaptureReport, printReport } from "./capture-report.js"
@@ -25,6 +26,7 @@ const OPTIONS = {
   ...FILTER,
   ...PRINTING,
   ...DICTIONARY,
+  ...KEYS,
   ...DECODING,
 } as const
 

@@ -13,6 +13,12 @@ const MAX_CONNECTIONS = 256
 const SECRET_BYTES = 16
 const CHUNK_BYTES = 1 << 18
 
+/** What grows beside the page. */
+export interface ServedFiles {
+  recording: LiveRecording
+  keys: LiveRecording | undefined
+}
+
 const HEADERS: OutgoingHttpHeaders = {
   "cache-control": "no-store",
   "content-security-policy": "frame-ancestors 'none'",
@@ -23,23 +29,24 @@ const HEADERS: OutgoingHttpHeaders = {
 }
 
 /**
- * Serves `page` at the returned URL, which has a secret that nobody can guess, and beside it, at
- * `recording?from=PLACE`, the recording from a place on. A response has the bytes that there are, and
- * the page asks again for more, so a page that is slow, or does not read, holds nothing up.
+ * Serves `page` at the returned URL, which has a secret that nobody can guess. Beside it are the
+ * recording from a place on, at `recording?from=PLACE`, and the key log, at `keys?from=PLACE`. A
+ * response has the bytes that there are, and the page asks again for more, so a page that is slow, or
+ * does not read, holds nothing up.
  *
  * @param port 0 for one that is free.
  * @throws InputError if it cannot be used.
  */
 export async function serveLive(
   page: string,
-  recording: LiveRecording,
+  files: ServedFiles,
   port: number,
 ): Promise<HttpServer> {
   const secret = randomBytes(SECRET_BYTES).toString("base64url")
   const address = { host: HOST, port, name: `${HOST}:${port}` }
   const body = Buffer.from(page)
   const server = await serveHttp(address, MAX_CONNECTIONS, (request, response) => {
-    answer(request, response, secret, body, recording).catch(() => response.destroy())
+    answer(request, response, secret, body, files).catch(() => response.destroy())
   })
   return { ...server, url: `${server.url}/${secret}/` }
 }
@@ -49,26 +56,28 @@ async function answer(
   response: ServerResponse,
   secret: string,
   page: Buffer,
-  recording: LiveRecording,
+  files: ServedFiles,
 ): Promise<void> {
   const { method, url = "", headers } = request
   const [path = "", query = ""] = url.split("?")
-  const file = fileAt(path, secret)
+  const name = fileAt(path, secret)
+  const file = name && files[name]
   // DNS rebinding: a page of another site can reach this server by a host name of its own.
   if (!isLoopback(headers.host)) return refuse(response, 421, "this is for a browser on this host")
-  if (file === undefined) return refuse(response, 404, "there is nothing at this address")
+  if (name === undefined || (name !== "" && !file))
+    return refuse(response, 404, "there is nothing at this address")
   if (method !== "GET" && method !== "HEAD")
     return refuse(response, 405, "GET and HEAD are supported", { allow: "GET, HEAD" })
-  if (file === "") {
+  if (!file) {
     const type = { "content-type": "text/html; charset=utf-8", "content-length": page.length }
     response.writeHead(200, { ...HEADERS, ...type }).end(page)
     return
   }
   const from = /^from=(\d{1,15})$/.exec(query)?.[1]
-  if (from === undefined) return refuse(response, 400, "recording takes from=PLACE")
+  if (from === undefined) return refuse(response, 400, `${name} takes from=PLACE`)
   const place = Number(from)
-  const { bytes, ended } = await recording.state()
-  if (place > bytes) return refuse(response, 416, `the recording has ${bytes} bytes`)
+  const { bytes, ended } = await file.state()
+  if (place > bytes) return refuse(response, 416, `${name} has ${bytes} bytes`)
   response.writeHead(200, {
     ...HEADERS,
     "content-type": "application/octet-stream",
@@ -76,17 +85,17 @@ async function answer(
     "x-recording": ended ? "ended" : "live",
   })
   if (method === "HEAD") response.end()
-  else await pipeline(Readable.from(bytesOf(recording.handle, place, bytes)), response)
+  else await pipeline(Readable.from(bytesOf(file.handle, place, bytes)), response)
 }
 
 /** Returns what a path asks for: "" for the page. Undefined if it does not begin with the secret. */
-function fileAt(path: string, secret: string): "" | "recording" | undefined {
+function fileAt(path: string, secret: string): "" | keyof ServedFiles | undefined {
   const expected = Buffer.from(`/${secret}/`)
   const given = Buffer.from(path)
   const start = given.subarray(0, expected.length)
   if (start.length < expected.length || !timingSafeEqual(start, expected)) return undefined
   const file = String(given.subarray(expected.length))
-  return file === "" || file === "recording" ? file : undefined
+  return file === "" || file === "recording" || file === "keys" ? file : undefined
 }
 
 /** Returns whether a request names this computer. Its port may be that of a tunnel, as of SSH. */

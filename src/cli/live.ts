@@ -1,11 +1,11 @@
-import { DICTIONARY } from "./capture-options.js"
+import { DICTIONARY, KEYS } from "./capture-options.js"
 import { type Command, command, wholeNumber } from "./command.js"
 import { InputError, UsageError } from "./errors.js"
 import { matchingFiles, nameOf } from "./input.js"
 import { openRecording } from "./live-recording.js"
 import { serveLive } from "./live-server.js"
 import { printErrorLine, printResult } from "./output.js"
-import { type Content, dictionaryIn, livePage, openRedirect } from "./page.js"
+import { dictionaryIn, keysIn, livePage, openRedirect, type Secrets } from "./page.js"
 import { firstSignal } from "./signals.js"
 
 export const live: Command = command({
@@ -18,13 +18,15 @@ Prints the address of the page, for browsers on this computer, and ends with Ctr
     "--open": "opens the page in the default browser",
     "--port PORT": "the port to listen on; default: one that is free",
     ...DICTIONARY,
+    ...KEYS,
   },
-  async run({ open = false, port, dictionary }, positionals) {
+  async run({ open = false, port, dictionary, keys }, positionals) {
     const files = matchingFiles(positionals)
     const [file] = files
     if (file === undefined) throw new UsageError("no FILE given")
     if (files.length > 1) throw new UsageError(`live takes one FILE; got ${files.length}`)
-    await serve(file, portOf(port), dictionaryIn(dictionary), open)
+    const secrets = { dictionary: dictionaryIn(dictionary), keys: keysIn(keys) }
+    await serve(file, portOf(port), secrets, open)
   },
 })
 
@@ -37,15 +39,11 @@ function portOf(value: string | undefined): number {
 const STOP = "the page stays until Ctrl-C"
 
 /** Serves the page until a signal ends it, also when the recording has ended. */
-async function serve(
-  file: string,
-  port: number,
-  dictionary: Content | undefined,
-  open: boolean,
-): Promise<void> {
+async function serve(file: string, port: number, secrets: Secrets, open: boolean): Promise<void> {
   const recording = await openRecording(file)
+  const keys = secrets.keys && (await openRecording(secrets.keys.file))
   try {
-    const server = await serveLive(livePage(nameOf(file), dictionary), recording, port)
+    const server = await serveLive(livePage(nameOf(file), secrets), { recording, keys }, port)
     try {
       let isOver = false
       // A terminal that is closed must leave nothing behind either.
@@ -68,6 +66,7 @@ async function serve(
       server.close()
     }
   } finally {
+    await keys?.close()
     await recording.close()
   }
 }

@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url"
 import { clearTimeout, setTimeout } from "../base/runtime.js"
 import { CaptureReader } from "../capture/index.js"
 import { withoutSecrets } from "../capture/without-secrets.js"
-import { DICTIONARY, FILE_HELP, filesOf } from "./capture-options.js"
+import { DICTIONARY, FILE_HELP, filesOf, KEYS } from "./capture-options.js"
 import { type Command, command } from "./command.js"
 import { readDictionary } from "./dictionary.js"
 import {
@@ -18,6 +18,7 @@ import {
   UsageError,
 } from "./errors.js"
 import { nameOf, readStart } from "./input.js"
+import { KeyFile } from "./key-file.js"
 import { printBytes, printResult } from "./output.js"
 import { OutputFile } from "./output-file.js"
 
@@ -30,14 +31,16 @@ ${FILE_HELP}`,
     "-o, --output PAGE":
       'writes that page, with FILEs of at most 64 MiB in it, to the file PAGE, or to standard output if that is "-", and opens no browser',
     ...DICTIONARY,
+    ...KEYS,
   },
-  async run({ output, dictionary: named }, positionals) {
+  notes: "With --keys, the page has the whole FILE of keys in it.",
+  async run({ output, dictionary: named, keys }, positionals) {
     const files = filesOf(positionals)
     if (output === undefined && files.includes("-"))
       throw new UsageError('"-" can be read only for -o PAGE')
-    const dictionary = dictionaryIn(named)
-    if (output === undefined) await openPage(files, dictionary)
-    else await savePage(output, files, dictionary)
+    const secrets = { dictionary: dictionaryIn(named), keys: keysIn(keys) }
+    if (output === undefined) await openPage(files, secrets)
+    else await savePage(output, files, secrets)
   },
 })
 
@@ -60,9 +63,22 @@ export interface Content {
 export const dictionaryIn = (file: string | undefined): Content | undefined =>
   file === undefined ? undefined : { file, bytes: readDictionary(file) }
 
-async function openPage(files: readonly string[], dictionary: Content | undefined): Promise<void> {
+/** Returns the key log that an option names. @throws InputError if it is none. */
+export function keysIn(file: string | undefined): Content | undefined {
+  if (file === undefined) return undefined
+  new KeyFile(file)
+  return { file, bytes: readFileSync(file) }
+}
+
+/** What the page gets besides a capture. */
+export interface Secrets {
+  dictionary: Content | undefined
+  keys: Content | undefined
+}
+
+async function openPage(files: readonly string[], secrets: Secrets): Promise<void> {
   const capture = await readCapture(files)
-  const page = writeTemporary(pageOf(capture, dictionary))
+  const page = writeTemporary(pageOf(capture, secrets))
   await printResult(`the page: ${page}`)
   if (capture.length === 0)
     await printResult(
@@ -73,20 +89,16 @@ async function openPage(files: readonly string[], dictionary: Content | undefine
 }
 
 /** Writes the page to a file, or standard output for "-". */
-async function savePage(
-  page: string,
-  files: readonly string[],
-  dictionary: Content | undefined,
-): Promise<void> {
-  const inputs = dictionary ? [...files, dictionary.file] : files
+async function savePage(page: string, files: readonly string[], secrets: Secrets): Promise<void> {
+  const inputs = [...files, ...Object.values(secrets).flatMap((secret) => secret?.file ?? [])]
   const output = page === "-" ? undefined : new OutputFile("-o", page, inputs)
   const capture = await readCapture(files)
   if (capture.length === 0)
     throw new InputError(
       `${namesOf(files)}: more than ${MAX}, too much for a page: take a part of it, or open it without -o`,
     )
-  if (!output) return printBytes(pageOf(capture, dictionary))
-  output.write(pageOf(capture, dictionary))
+  if (!output) return printBytes(pageOf(capture, secrets))
+  output.write(pageOf(capture, secrets))
   await printResult(`${page}: the inspector page with ${namesOf(files)} in it`)
 }
 
@@ -111,10 +123,11 @@ async function openInBrowser(address: string): Promise<boolean> {
 }
 
 /** Returns the page that follows a recording, which is served beside it. */
-export function livePage(name: string, dictionary: Content | undefined): string {
-  const recording = { file: name, bytes: new Uint8Array() }
+export function livePage(name: string, { dictionary, keys }: Secrets): string {
+  const served = (file: string): Content => ({ file, bytes: new Uint8Array() })
+  const page = pageOf([], { dictionary, keys: keys && served(keys.file) })
   return (
-    embed([recording], "recording", pageOf([], dictionary))
+    embed([served(name)], "recording", page)
       // Requests to whoever serves the page, and to nobody else.
       .replace("default-src 'none';", "default-src 'none'; connect-src 'self';")
   )
@@ -149,14 +162,15 @@ function checkFormat(head: Uint8Array): void {
   reader.end()
 }
 
-function pageOf(capture: readonly Content[], dictionary: Content | undefined): string {
+function pageOf(capture: readonly Content[], { dictionary, keys }: Secrets): string {
   const source = new URL(`../${NAME}`, import.meta.url)
   const empty = orInputError(
     () => readFileSync(source, "utf8"),
     (error) => fileError(source.pathname, error),
   )
   const withDictionary = embed(dictionary ? [dictionary] : [], "capture-dictionary", empty)
-  return embed(capture, "capture", withDictionary)
+  const withKeys = embed(keys ? [keys] : [], "capture-keys", withDictionary)
+  return embed(capture, "capture", withKeys)
 }
 
 /** Writes a page that only this user can read, because the capture may be private. */

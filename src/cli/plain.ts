@@ -1,7 +1,7 @@
 import { type PacketFile, pcap, pcapng } from "../capture/plain/packet-file.js"
 import { type PlainCounts, PlainPackets } from "../capture/plain/plain-packets.js"
 import { counted } from "../capture/reports/report.js"
-import { DECODING, DICTIONARY, decodingOf, FILE_HELP, filesOf } from "./capture-options.js"
+import { DECODING, DICTIONARY, decodingOf, FILE_HELP, filesOf, KEYS } from "./capture-options.js"
 import { CaptureReading } from "./capture-reading.js"
 import { type Command, command } from "./command.js"
 import { InputError, UsageError } from "./errors.js"
@@ -18,6 +18,7 @@ ${FILE_HELP}`,
     "-o, --output OUT":
       'where to write: a .pcap or .pcapng, or "-" for standard output, as .pcapng',
     ...DICTIONARY,
+    ...KEYS,
     ...DECODING,
   },
   async run({ output, ...values }, positionals) {

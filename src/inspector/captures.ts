@@ -38,6 +38,8 @@ export function listenForDrops(target: HTMLElement, onDrop: (files: File[]) => v
   })
 }
 
+const KEY_LOG_START = "CURVE "
+
 /** Number of characters that are decoded at once; a multiple of 4, which are 3 bytes. */
 const STEP = 4 << 20
 
@@ -62,10 +64,15 @@ function embeddedFile(element: HTMLElement): File | undefined {
   return new File(pieces, element.dataset.name ?? "file")
 }
 
-/** Returns the recording in progress that is served beside the page. */
-export function servedRecording({
-  dataset,
-}: HTMLElement): { name: string; url: string } | undefined {
+/** Returns the file that is served beside the page, and grows, if the element names one. */
+export function servedFile(
+  { dataset }: HTMLElement,
+  path: "recording" | "keys",
+): { name: string; url: string } | undefined {
   const { name } = dataset
-  return name === undefined ? undefined : { name, url: new URL("recording", location.href).href }
+  return name === undefined ? undefined : { name, url: new URL(path, location.href).href }
 }
+
+/** Returns whether a file is a key log that a process has written. */
+export const isKeyLog = async (file: Blob): Promise<boolean> =>
+  (await file.slice(0, KEY_LOG_START.length).text()) === KEY_LOG_START

@@ -1,6 +1,6 @@
 /** The page's side of the worker. */
 import { shareFile } from "./page-file.js"
-import type { Call, Calls, Followed, Reply, Request, State } from "./protocol.js"
+import type { Call, Calls, Followed, GivenSecrets, Reply, Request, State } from "./protocol.js"
 
 interface PendingCall {
   resolve(result: unknown): void
@@ -35,7 +35,7 @@ export class Client {
   open(
     capture: number,
     files: readonly File[] | Followed,
-    ...how: [dictionary: Uint8Array | undefined, filter: string]
+    ...how: [secrets: GivenSecrets, filter: string]
   ): Promise<void> {
     const shared = "id" in files ? files : files.map(shareFile)
     const ports = "id" in shared ? [] : shared.map(({ port }) => port)

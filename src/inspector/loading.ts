@@ -2,11 +2,13 @@
 import type { CaptureEvent } from "../capture/events.js"
 import { CaptureFormatError } from "../capture/index.js"
 import type { ReportTable } from "../capture/reports/report.js"
+import { loadCurve } from "../curve/load.js"
 import { CaptureIndex } from "./capture-index.js"
 import { GrowingFile } from "./growing-file.js"
+import { KeySource } from "./key-source.js"
 import { Opened } from "./opened.js"
-import type { Details, Phase, Saved, Sorting, State } from "./protocol.js"
-import { type CaptureFile, Reading } from "./reading.js"
+import type { Details, GivenSecrets, Phase, Saved, Sorting, State } from "./protocol.js"
+import { type CaptureFile, type LoggedKeys, Reading } from "./reading.js"
 import { Reporting } from "./reporting.js"
 import { Saving } from "./saving.js"
 import { ShownRows } from "./shown-rows.js"
@@ -22,6 +24,8 @@ export class Loading {
   /** The recording in progress that is followed, if it is one. */
   readonly #growing: GrowingFile | undefined
   readonly #dictionary: Uint8Array | undefined
+  readonly #keySource: KeySource | undefined
+  readonly #keys: LoggedKeys[] | undefined
   readonly #report: (state: State) => void
   readonly #index = new CaptureIndex()
   readonly #started = performance.now()
@@ -47,12 +51,14 @@ export class Loading {
   constructor(
     capture: number,
     files: readonly CaptureFile[],
-    dictionary: Uint8Array | undefined,
+    { dictionary, keys }: GivenSecrets,
     report: (state: State) => void,
   ) {
     this.#capture = capture
     this.#files = files
     this.#dictionary = dictionary
+    this.#keySource = keys && new KeySource(keys)
+    this.#keys = keys && []
     this.#report = report
     this.#growing = files.find((file) => file instanceof GrowingFile)
     this.#phase = this.#growing ? "live" : "reading"
@@ -171,9 +177,12 @@ export class Loading {
       // A recording may have nothing to read yet, which is found out before the next step.
       if (!this.#first) {
         await Promise.all(this.#files.map((file) => file.open()))
+        if (this.#keySource) await loadCurve()
         this.#first = this.#newReading()
         return
       }
+      const text = await this.#keySource?.next()
+      if (text) this.#keys?.push({ step: this.#first.steps, text })
       await this.#first.step((events) => this.#add(events))
       if (this.#first.ended && this.#isReading) this.#endReading("done")
     } catch (error) {
@@ -208,7 +217,7 @@ export class Loading {
   }
 
   #newReading(): Reading {
-    return new Reading(this.#files, this.#dictionary)
+    return new Reading(this.#files, { dictionary: this.#dictionary, keys: this.#keys })
   }
 
   #add(events: readonly CaptureEvent[]): void {

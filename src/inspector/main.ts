@@ -1,14 +1,16 @@
 /** The page: accepts a capture, passes it to the worker and shows the results. */
 import workerSource from "inspector-worker"
 import { filterHelp } from "../capture/filter/filter.js"
+import { KeyLog } from "../capture/key-log.js"
 import { refusedText, unreadText } from "../capture/summary.js"
 import { DICTIONARY_MAX_BYTES } from "../codec/wire.js"
 import {
   canFollow,
   chooseGrowing,
   embeddedFiles,
+  isKeyLog,
   listenForDrops,
-  servedRecording,
+  servedFile,
 } from "./captures.js"
 import { Client } from "./client.js"
 import { ConnectionList } from "./connections.js"
@@ -17,7 +19,7 @@ import { byId, setText, setTitle } from "./dom.js"
 import { bytes, count, duration, plural, ratio } from "./format.js"
 import { Overview } from "./overview.js"
 import { listenForPastes } from "./paste.js"
-import type { Followed, Saved, State } from "./protocol.js"
+import type { Followed, GivenKeys, Saved, State } from "./protocol.js"
 import { listenForReports } from "./reports.js"
 import sample from "./sample.pcap"
 import { listenForResizing } from "./splitter.js"
@@ -43,6 +45,7 @@ let files: readonly File[] | Followed = []
 /** Counts the captures, to ignore reports about an earlier one. */
 let captures = 0
 let dictionary: { name: string; bytes: Uint8Array } | undefined
+let keys: GivenKeys | undefined
 let state: State | undefined
 /** Whether the detail pane is open, or will be. */
 let detailsOpen = false
@@ -77,7 +80,7 @@ function open(capture: readonly File[] | Followed): void {
   setText(byId("name"), nameOf(files))
   setTitle(`${nameOf(files)} – zeromq-lz4 inspector`)
   document.body.dataset.phase = "id" in capture ? "live" : "reading"
-  void client.open(++captures, capture, dictionary?.bytes, filterBox.value)
+  void client.open(++captures, capture, { dictionary: dictionary?.bytes, keys }, filterBox.value)
   table.focus()
 }
 
@@ -317,7 +320,16 @@ for (const input of document.querySelectorAll<HTMLInputElement>(".open-capture")
 for (const button of document.querySelectorAll(".load-sample"))
   button.addEventListener("click", () => open([new File([sample], "sample.pcap")]))
 byId("cancel").addEventListener("click", () => client.call("cancel"))
-listenForDrops(document.body, open)
+listenForDrops(document.body, (dropped) => void openDropped(dropped))
+
+/** Opens the captures among files, and uses a key log that is one of them. */
+async function openDropped(dropped: readonly File[]): Promise<void> {
+  const areLogs = await Promise.all(dropped.map(isKeyLog))
+  const captured = dropped.filter((_, i) => !areLogs[i])
+  const log = dropped.find((_, i) => areLogs[i])
+  if (log) await readKeys(log)
+  if (captured.length > 0) open(captured)
+}
 
 /** Counts the recordings in progress that were opened. */
 let recordings = 0
@@ -358,6 +370,36 @@ function setDictionary(given: typeof dictionary): void {
   if (captures > 0) open(files)
 }
 
+const keysInput = byId<HTMLInputElement>("keys")
+keysInput.addEventListener("change", () => {
+  const [chosen] = keysInput.files ?? []
+  keysInput.value = ""
+  if (chosen) void readKeys(chosen)
+})
+byId("no-keys").addEventListener("click", () => setKeys(undefined))
+
+async function readKeys(file: File): Promise<void> {
+  const text = await file.text()
+  let mistake = ""
+  try {
+    setKeys({ name: file.name, text }, new KeyLog(text).size)
+  } catch (error) {
+    mistake = `${file.name}: ${(error as Error).message}.`
+  }
+  setText(byId("keys-mistake"), mistake)
+}
+
+/** Uses another key log, with which the open capture is read again. */
+function setKeys(given: typeof keys, connections = 0): void {
+  keys = given
+  setText(
+    byId("keys-name"),
+    given ? `${given.name}${connections > 0 ? `, ${count(connections)}` : ""}` : "none",
+  )
+  byId("no-keys").hidden = !given
+  if (captures > 0) open(files)
+}
+
 listenForReports(() => client.call("reports"))
 listenForPastes((text) => client.call("decode", text, dictionary?.bytes))
 
@@ -374,7 +416,7 @@ document.addEventListener("keydown", (event) => {
 })
 
 async function openEmbedded(): Promise<void> {
-  const recording = servedRecording(byId("recording"))
+  const recording = servedFile(byId("recording"), "recording")
   if (recording) {
     setText(byId("privacy"), "Nothing leaves this computer")
     byId("privacy").title =
@@ -382,6 +424,9 @@ async function openEmbedded(): Promise<void> {
   }
   const [given] = embeddedFiles("capture-dictionary")
   if (given) await readDictionary(given)
+  const [log] = embeddedFiles("capture-keys")
+  if (log) await readKeys(log)
+  else setKeys(servedFile(byId("capture-keys"), "keys"))
   const capture = embeddedFiles("capture")
   if (recording) open({ id: ++recordings, ...recording })
   else if (capture.length > 0) open(capture)

@@ -69,6 +69,7 @@ export class Opened {
           transport: transportOf(details.row, connection),
           dictionary: index.dictionary(row),
           maxMessageSize: MESSAGE_MAX_BYTES,
+          curveKey: connection?.curveKey,
         })
         const message = messages[details.arena?.index ?? 0]
         const parts = message ? firstParts(message, MAX_PARTS) : []

@@ -68,6 +68,19 @@ export interface Followed {
   handle?: FileSystemFileHandle
 }
 
+/** A key log that was chosen, or the address of one that is served beside the page. */
+export interface GivenKeys {
+  name: string
+  text?: string
+  url?: string
+}
+
+/** What the user has given besides a capture. */
+export interface GivenSecrets {
+  dictionary: Uint8Array | undefined
+  keys: GivenKeys | undefined
+}
+
 /** The state of a capture, posted a few times a second while something changes. */
 export interface State {
   /** The number that was passed to `open`. */
@@ -197,7 +210,7 @@ export interface Calls {
   open(
     capture: number,
     files: readonly SharedFile[] | Followed,
-    dictionary: Uint8Array | undefined,
+    secrets: GivenSecrets,
     filter: string,
   ): void
   /** Ends the reading, or what is followed. */

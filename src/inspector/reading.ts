@@ -1,7 +1,7 @@
 /** Reads the files of a capture in steps, merged by time. Each reading of them takes the same steps. */
 
 import type { CaptureEvent } from "../capture/events.js"
-import { CaptureReader } from "../capture/index.js"
+import { CaptureReader, KeyLog } from "../capture/index.js"
 import { MESSAGE_MAX_BYTES } from "../capture/message-limit.js"
 import { Column } from "./columns.js"
 
@@ -18,6 +18,19 @@ export interface CaptureFile {
   read(ranges: readonly Range[]): Promise<Uint8Array>
 }
 
+/** Keys that were logged before a step, in which messages are first opened with them. */
+export interface LoggedKeys {
+  step: number
+  text: string
+}
+
+/** What is not in a capture, but needed to read it. */
+export interface Secrets {
+  dictionary: Uint8Array | undefined
+  /** The pieces of a key log, to which more may be added; undefined if there is none. */
+  keys: readonly LoggedKeys[] | undefined
+}
+
 /** Bytes to read and decode at once: LZ4 expands them up to 255 times. */
 const STEP_BYTES = 256 << 10
 
@@ -26,6 +39,10 @@ export class Reading {
   /** How far each file was read, in bytes. */
   readonly #places: number[]
   readonly #reader: CaptureReader
+  readonly #keys: readonly LoggedKeys[]
+  /** The keys that were logged before the current step; undefined if there is no key log. */
+  readonly #log: KeyLog | undefined
+  #piecesOfLog = 0
   /** Bytes of each step, including one that failed: a file that grows may have few at a time. */
   readonly #steps = new Column(Uint32Array)
   /** Bytes of all files that were read. */
@@ -34,10 +51,12 @@ export class Reading {
   /** Whether the last step failed. */
   failed = false
 
-  constructor(files: readonly CaptureFile[], dictionary: Uint8Array | undefined) {
+  constructor(files: readonly CaptureFile[], { dictionary, keys }: Secrets) {
     this.#files = files
+    this.#keys = keys ?? []
+    this.#log = keys && new KeyLog()
     this.#places = files.map(() => 0)
-    const options = { maxMessageSize: MESSAGE_MAX_BYTES, dictionary }
+    const options = { maxMessageSize: MESSAGE_MAX_BYTES, dictionary, keys: this.#log }
     this.#reader = new CaptureReader(options, files.length)
   }
 
@@ -63,6 +82,7 @@ export class Reading {
   ): Promise<void> {
     let bytes = 0
     try {
+      this.#takeKeys()
       const file = this.#reader.wanted
       if (file === undefined) {
         take(this.#reader.end())
@@ -92,6 +112,14 @@ export class Reading {
       await this.step(take, first.#steps.get(this.steps))
     } catch (error) {
       if (!first.failed || !isLast) throw error
+    }
+  }
+
+  #takeKeys(): void {
+    for (const { step, text } of this.#keys.slice(this.#piecesOfLog)) {
+      if (step > this.steps) return
+      this.#piecesOfLog++
+      this.#log?.add(text)
     }
   }
 

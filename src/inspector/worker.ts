@@ -22,12 +22,12 @@ const current = (): Loading => {
 }
 
 const calls: { [Name in keyof Calls]: (...args: Parameters<Calls[Name]>) => unknown } = {
-  open(capture, files, dictionary, filter) {
+  open(capture, files, secrets, filter) {
     void closeAll(loading, chosen)
     chosen = "id" in files ? [] : files.map((file) => new PageFile(file))
     if (!("id" in files)) endFollowed()
     const captured = "id" in files ? [fileOf(files)] : chosen
-    loading = new Loading(capture, captured, dictionary, (state: State) => reply({ state }))
+    loading = new Loading(capture, captured, secrets, (state: State) => reply({ state }))
     loading.filter(filter)
     void loading.run()
   },

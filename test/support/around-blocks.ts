@@ -178,6 +178,13 @@ const prices = new Uint8Array(100)`,
     typed: [["(connection, from)", "(connection: unknown, from: string)"]],
     prints: ["close"],
   },
+  "docs/capture.md: Keys of CURVE": {
+    before: `import { createReadStream, writeFileSync } from "node:fs"
+import { readCapture } from "zeromq-lz4/capture"
+writeFileSync("keys.log", "# none")`,
+    after: `for await (const event of decrypted) if (event.type === "close") console.log(event.type)`,
+    prints: ["close"],
+  },
   // That capture is of PUB and SUB.
   "docs/capture.md: What went on": { prints: [] },
   "docs/codec.md: `zeromq-lz4/codec`": {},
@@ -376,6 +383,7 @@ export const rust = "test/interop/rust-peer/examples/documented.rs"
 export const elsewhere: Record<string, string> = {
   "README.md: Install": "test/package/package.test.ts",
   "docs/bridge.md: As a service": "test/package/package.test.ts",
+  "docs/curve.md: Reading a recording": "test/unit/cli/cli-keys.test.ts",
   "docs/inspect.md: A recording in progress": "test/browser/live.test.ts",
   "docs/inspect.md: Dictionaries that were sent before": "test/unit/cli/cli-inspect.test.ts",
   "docs/install.md: Installing, bundling and testing": "test/package/package.test.ts",

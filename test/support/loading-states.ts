@@ -10,10 +10,15 @@ export function loadingOf(file: File | GrowingFile) {
   let state: State | undefined
   let check = () => {}
   const captured = file instanceof GrowingFile ? file : new PageFile(shareFile(file))
-  const loading = new Loading(1, [captured], undefined, (newest) => {
-    state = newest
-    check()
-  })
+  const loading = new Loading(
+    1,
+    [captured],
+    { dictionary: undefined, keys: undefined },
+    (newest) => {
+      state = newest
+      check()
+    },
+  )
   const until = (condition: (state: State) => boolean) =>
     new Promise<State>((resolve) => {
       check = () => state && condition(state) && resolve(state)

@@ -14,7 +14,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   sockets: ["base", "codec", "curve", "patterns", "thread", "transport", "zmtp"],
   bridge: ["base", "codec", "curve", "transport", "zmtp"],
   capture: ["base", "codec", "curve", "zmtp"],
-  inspector: ["base", "capture", "codec"],
+  inspector: ["base", "capture", "codec", "curve"],
   cli: ["base", "bridge", "capture", "codec", "curve", "transport", "zmtp"],
 }
 const src = new URL("../../src/", import.meta.url)

@@ -131,7 +131,7 @@ test("a recording that is closed is left, and can be opened again", async () => 
   await until(({ rows }) => rows === FIRST + 1)
   loading.close()
   await ran
-  const again = new Loading(2, [file], undefined, () => {})
+  const again = new Loading(2, [file], { dictionary: undefined, keys: undefined }, () => {})
   file.end()
   await again.run()
   expect(file.ended).toBe(true)
