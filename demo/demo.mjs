@@ -1,14 +1,10 @@
 /** Shows the savings of compression on a slow network. See `--help`. */
-import { fork } from "node:child_process"
-import { once } from "node:events"
 import { setTimeout } from "node:timers/promises"
-import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
 
-import { Pull } from "zeromq-lz4"
 import { aligned } from "../bench/lib/format.mjs"
+import { ask, slowNetwork } from "./network.mjs"
 
-const MBIT_PER_SECOND = 100
 const SCHEMES = /** @type {const} */ (["tcp://", "lz4+tcp://", "zstd+tcp://"])
 /** Seconds of each run, of which the first ones are for the level to settle, and are not counted. */
 const SECONDS = 6
@@ -16,49 +12,32 @@ const SETTLING = 2
 
 const HELP = `npm run demo
 
-Runs two processes on this machine, and between them a third one, which passes on ${MBIT_PER_SECOND} Mbit/s and no
-more: a slow network. One sends JSON events of a fictitious web shop through a PUSH socket, as fast as
-the network takes them, and the other receives them with a PULL socket: over tcp://, lz4+tcp:// and
-zstd+tcp://, for ${SECONDS} seconds each. The table shows the messages that arrive, the bytes that they take, the
-sender's processor time for each message, and the compression level that was chosen.
+Sends JSON events of a fictitious web shop over a slow network of 100 Mbit/s: one process pushes them as fast as
+the network takes them, and another pulls them, over tcp://, lz4+tcp:// and zstd+tcp://, for ${SECONDS} seconds each.
+As root, on Linux, the network is one of two network namespaces; otherwise a third process passes on no more.
+The table shows the messages that arrive, the bytes that they take, the sender's processor time for each
+message, and the compression level that was chosen.
 `
 
 const { values: args } = parseArgs({ options: { help: { type: "boolean", default: false } } })
 if (args.help) process.stdout.write(HELP)
-else await main()
-
-/** @param {string} file @param {string[]} given */
-function start(file, ...given) {
-  const child = fork(fileURLToPath(new URL(file, import.meta.url)), given)
-  child.on("exit", (code, signal) => {
-    if (code === 0) return
-    console.error(`${file} ended with ${signal ?? code}`)
-    process.exit(1)
-  })
-  return child
-}
-
-/** @param {import("node:child_process").ChildProcess} child @param {object | number} order */
-async function ask(child, order) {
-  const answer = once(child, "message")
-  child.send(order)
-  return (await answer)[0]
+else {
+  // So that nothing is left behind, such as namespaces.
+  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1))
+  await main()
 }
 
 async function main() {
-  console.log(
-    `a network of ${MBIT_PER_SECOND} Mbit/s, as a process between the sender and the receiver`,
-  )
-  const link = start("link.mjs", String((MBIT_PER_SECOND * 1e6) / 8 / 1000))
-  const [port] = await once(link, "message")
-  const sender = start("sender.mjs")
-  await once(sender, "message")
+  const network = await slowNetwork()
+  console.log(`a network of ${network.described}\n`)
+  const receiver = await network.start("receiver.mjs")
+  const sender = await network.start("sender.mjs")
 
   const rows = [["", "messages/s", "× tcp://", "bytes", "sender's CPU", "level"]]
   /** @type {Awaited<ReturnType<typeof run>>[]} */
   const results = []
   for (const scheme of SCHEMES) {
-    const result = await run(scheme, sender, link, port)
+    const result = await run(scheme, network, { sender, receiver })
     results.push(result)
     const [tcp] = results
     rows.push([
@@ -70,6 +49,7 @@ async function main() {
       String(result.level ?? ""),
     ])
   }
+  if (process.stdout.isTTY) progress("")
   console.log(`\n${aligned(rows, 1)}\n`)
   const [tcp, , zstd] = results
   console.log(
@@ -78,34 +58,22 @@ async function main() {
   console.log(
     `for ${zstd.cpuUs.toFixed(0)} µs of the sender's processor time each, in place of ${tcp.cpuUs.toFixed(0)}.`,
   )
-  sender.kill()
-  link.kill()
+  for (const child of [sender, receiver]) child.kill()
+  network.remove()
   process.exit()
 }
 
 /**
  * @param {typeof SCHEMES[number]} scheme
- * @param {import("node:child_process").ChildProcess} sender
- * @param {import("node:child_process").ChildProcess} link
- * @param {number} port  of the link
+ * @param {import("./network.mjs").Network} network
+ * @param {Record<"sender" | "receiver", import("node:child_process").ChildProcess>} ends
  */
-async function run(scheme, sender, link, port) {
-  const pull = new Pull()
-  await pull.bind(`${scheme}127.0.0.1:*`)
-  await ask(link, Number(pull.lastEndpoint?.split(":").pop()))
-  sender.send({ do: "send", endpoint: `${scheme}127.0.0.1:${port}` })
-  const received = { messages: 0, bytes: 0 }
-  const receiving = (async () => {
-    for await (const [message] of pull) {
-      received.messages++
-      received.bytes += message.length
-    }
-  })()
+async function run(scheme, network, { sender, receiver }) {
+  const port = await ask(receiver, { do: "bind", endpoint: `${scheme}${network.address}:*` })
+  sender.send({ do: "send", endpoint: `${scheme}${await network.reach(port)}` })
   const counts = async () => ({
-    ...received,
     ms: performance.now(),
-    // Over tcp:// parts are not encoded.
-    wireBytes: scheme === "tcp://" ? received.bytes : pull.lz4.stats.received.wireBytes,
+    ...(await ask(receiver, { do: "look" })),
     ...(await ask(sender, { do: "look" })),
   })
   let before = await counts()
@@ -122,8 +90,7 @@ async function run(scheme, sender, link, port) {
     if (second === SETTLING) first = now
   }
   sender.send({ do: "stop" })
-  pull.close()
-  await receiving
+  await ask(receiver, { do: "stop" })
   const messages = before.messages - first.messages
   return {
     rate: (messages / (before.ms - first.ms)) * 1000,

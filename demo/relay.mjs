@@ -46,10 +46,9 @@ function shape(from, to) {
   })
 }
 
-process.on("message", (/** @type {number} */ port) => {
-  target = port
-  process.send?.("ready")
-})
-server.listen(0, "127.0.0.1", () => {
+process.on("message", (/** @type {number | "port"} */ order) => {
+  if (order !== "port") target = order
   process.send?.(/** @type {import("node:net").AddressInfo} */ (server.address()).port)
 })
+process.once("disconnect", () => process.exit())
+server.listen(0, "127.0.0.1", () => process.send?.("ready"))

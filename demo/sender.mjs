@@ -40,4 +40,5 @@ process.on("message", (/** @type {Order} */ order) => {
     socket?.close()
   }
 })
+process.once("disconnect", () => process.exit())
 process.send?.("ready")

@@ -15,6 +15,7 @@ import * as paths from "./lib/paths.mjs"
 import { run, tool } from "./lib/run.mjs"
 import { buildStep } from "./lib/stale.mjs"
 import { THREAD_WORKER, threadWorker, threadWorkerCode } from "./lib/thread-worker.mjs"
+import { HASH_FILE } from "./lib/wasm-sources.mjs"
 
 const { "keep-wasm": keepWasm } = readArgs(
   `usage: npm run build [-- --keep-wasm]
@@ -27,8 +28,8 @@ declarations.
 )
 
 const modules = entries.map(({ module }) => module)
-/** Modules that programs may load by themselves. */
-const WASM_FILES = ["zeromq-lz4.wasm", "zstd.wasm"]
+/** Modules that programs may load by themselves, and the hash of what they were built from. */
+const WASM_FILES = ["zeromq-lz4.wasm", "zstd.wasm", HASH_FILE]
 /** The program in package.json's `bin`. */
 const program = "cli/main"
 

@@ -40,7 +40,7 @@ async function setUp() {
       fail("Emscripten is missing: run apt-get install emscripten as root.")
     const apt = (/** @type {string[]} */ ...args) =>
       announce(
-        "Emscripten is missing",
+        "Emscripten, which builds the WebAssembly, is missing: some 120 MB are downloaded",
         asRoot ? "apt-get" : "sudo",
         asRoot ? args : ["DEBIAN_FRONTEND=noninteractive", "apt-get", ...args],
       )

@@ -1,5 +1,5 @@
 /** Builds the WebAssembly modules. */
-import { mkdirSync, statSync } from "node:fs"
+import { mkdirSync, statSync, writeFileSync } from "node:fs"
 import { basename, join } from "node:path"
 import { onPath } from "./files.mjs"
 import * as paths from "./paths.mjs"
@@ -20,6 +20,7 @@ import {
   zstdSources,
 } from "./sources.mjs"
 import { buildStep } from "./stale.mjs"
+import { HASH_FILE, hashOfSources } from "./wasm-sources.mjs"
 
 const optimize = [
   "-O3",
@@ -99,7 +100,9 @@ export async function buildWasm() {
 }
 
 async function compileAll() {
+  const hash = hashOfSources()
   await Promise.all([compileLz4(), compileZstd(), compileCurve()])
+  writeFileSync(join(paths.build, HASH_FILE), `${hash}\n`)
 }
 
 /** @param {string[]} args */

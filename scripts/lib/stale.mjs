@@ -7,6 +7,7 @@ import { dirname, join } from "node:path"
 import { entries } from "./entries.mjs"
 import { changed, lastChanged } from "./files.mjs"
 import * as paths from "./paths.mjs"
+import { NATIVE, RECIPE } from "./wasm-sources.mjs"
 
 const at = (/** @type {string} */ path) => join(paths.root, path)
 
@@ -22,13 +23,8 @@ const steps = {
     // Tests and fuzz targets are native programs.
     sources: () =>
       Math.max(
-        lastChanged(
-          paths.wasm,
-          (name) => !["test", "fuzz"].includes(name) && !name.endsWith(".md"),
-        ),
-        ...["scripts/lib/build-wasm.mjs", "scripts/lib/sources.mjs", "package-lock.json"].map(
-          (path) => lastChanged(at(path)),
-        ),
+        lastChanged(paths.wasm, (name) => !NATIVE.includes(name) && !name.endsWith(".md")),
+        ...[...RECIPE, "package-lock.json"].map((path) => lastChanged(at(path))),
       ),
   },
   js: {

@@ -24,7 +24,7 @@ describe("the tarball", () => {
   test("has the build, the documents and nothing else", () => {
     const unexpected = packed.files.filter(
       (file) =>
-        !/^(dist\/.*\.([cm]?js|js\.map|d\.c?ts|wasm|html)|package\.json|LICENSE|(docs\/([a-z0-9-]+|README)|bench\/README|[A-Z]+)\.md|bench\/plots\/schemes\.svg)$/.test(
+        !/^(dist\/(.*\.([cm]?js|js\.map|d\.c?ts|wasm|html)|wasm-sources\.txt)|package\.json|LICENSE|(docs\/([a-z0-9-]+|README)|bench\/README|[A-Z]+)\.md|bench\/plots\/schemes\.svg)$/.test(
           file,
         ),
     )
