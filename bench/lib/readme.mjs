@@ -1,7 +1,6 @@
 /** Writes results into bench/RESULTS.md, between marks for each benchmark, and some into README.md and SECURITY.md. */
 import { costRows } from "../reports/costs.mjs"
 import { reports } from "../reports/reports.mjs"
-import { choices } from "../reports/schemes.mjs"
 import { summaryOf } from "../reports/summary.mjs"
 import { markdown, markdownTables } from "./format.mjs"
 
@@ -72,16 +71,17 @@ export function readme(text, newest) {
   return { text: filled, plots }
 }
 
-/** Returns README.md with its tables of results. @param {string} text @param {Newest} newest */
+/** Returns README.md with its results. @param {string} text @param {Newest} newest */
 export function overview(text, newest) {
-  const { schemes } = newest
-  const choice = schemes?.length ? markdown(choices(schemes), 1) : undefined
-  const { rows, lines } = summaryOf(newest)
-  const content = lines.length
-    ? `${markdown(rows, 1)}\n\n${circumstances(lines, COMPARED)}.`
-    : undefined
-  const chosen = fill(text, "README.md", "schemes", choice)
-  return fill(chosen, "README.md", "summary", content)
+  const { more, less, costs, lines } = summaryOf(newest)
+  if (lines.length === 0) return fill(text, "README.md", "summary", undefined)
+  const content = [
+    markdown(more, 1),
+    markdown(less, 1),
+    ...(costs ? [costs] : []),
+    `${circumstances(lines, COMPARED)}.`,
+  ].join("\n\n")
+  return fill(text, "README.md", "summary", content)
 }
 
 /** Returns SECURITY.md with its table of costs. @param {string} text @param {Newest} newest */

@@ -3,7 +3,6 @@ import { digits, withSpread } from "../lib/format.mjs"
 import { Run } from "../lib/run.mjs"
 import { barChart, shortNumber } from "../lib/svg.mjs"
 import { FIXED_ZSTD, OURS, PYOMQ_ZSTD, PYOMQ_ZSTD_1, TCP, ZSTD } from "../peers/ends.mjs"
-import { MEDIAN } from "./quantities.mjs"
 import { byName, runsOfEach } from "./tables.mjs"
 
 /** Returns the contestant with the highest rate. @param {Run} run @param {string} cell @param {readonly string[]} names */
@@ -116,32 +115,4 @@ export const schemes = {
     const title = "JSON of 128 KiB over a network: messages a second"
     return [{ name: "schemes", ...barChart({ title, unit: "msg/s", groups }) }]
   },
-}
-
-/** The cells in README.md. */
-const CHOICES = [
-  { cell: "100 Mbit/s, json 128 KiB", what: "slow or paid for: 100 Mbit/s", quantity: "messages" },
-  { cell: "10 Gbit/s, json 128 KiB", what: "fast: 10 Gbit/s", quantity: "messages" },
-  {
-    cell: ONE_AT_A_TIME,
-    what: "small, one at a time: 1 KiB, there and back",
-    quantity: MEDIAN,
-  },
-  { cell: QUIET, what: "many connections: each, idle", quantity: "bound side" },
-]
-
-/** Returns the table of README.md that compares the schemes. @param {readonly import("../lib/results.mjs").Measurement[]} measurements */
-export function choices(measurements) {
-  const run = new Run(measurements)
-  const names = [TCP, OURS, ZSTD]
-  return [
-    ["", "`tcp://`", "`lz4+tcp://`", "`zstd+tcp://`"],
-    ...CHOICES.map(({ cell, what, quantity }) => [
-      what,
-      ...names.map((name) => {
-        const measurement = run.get(`${cell}: ${quantity}`, name)
-        return measurement ? `${shortNumber(measurement.median)} ${measurement.unit}` : "—"
-      }),
-    ]),
-  ]
 }

@@ -207,15 +207,37 @@ describe("bench/RESULTS.md", () => {
 })
 
 describe("README.md", () => {
-  const empty =
-    "# Title\n\n<!-- bench:schemes -->\n<!-- /bench:schemes -->\n\n<!-- bench:summary -->\n<!-- /bench:summary -->\n"
-  const measured = { links: quantities("links", "1 Gbit/s, json 128 KiB", {}, PUSH_PULL) }
+  const empty = "# Title\n\n<!-- bench:summary -->\n<!-- /bench:summary -->\n"
+  const schemes = ["100 Mbit/s", "1 Gbit/s"].flatMap((network) => {
+    const cell = quantities("schemes", `${network}, json 128 KiB`, {}, PUSH_PULL)
+    const inZstd = cell.slice(PUSH_PULL.length)
+    return [...cell, ...inZstd.map((one) => ({ ...one, implementation: "zeromq-lz4 zstd+tcp://" }))]
+  })
+  const curve = quantities("curve", "json 1 KiB", {}, PUSH_PULL)
 
   test("has a row for each result that it shows, the same after a second run", () => {
-    const text = overview(empty, measured)
-    expect(overview(text, measured)).toBe(text)
-    expect(text).toContain("| 1 Gbit/s | 2 msg/s | 2 msg/s | 1.00 | 1.00 |")
-    expect(text).not.toMatch(/NaN|undefined|Infinity/)
+    const text = overview(empty, { schemes, curve })
+    expect(overview(text, { schemes, curve })).toBe(text)
+    expect(text).toContain("| 1 Gbit/s, 128 KiB | 2 msg/s | 2 msg/s | 2 msg/s |")
+    expect(text).toContain("| CURVE, 1 KiB | 2 msg/s | 2 msg/s |  |")
+    expect(text).not.toMatch(/NaN|undefined|Infinity|Processor time/)
+  })
+
+  test("says what a message costs at each place", () => {
+    const brokers = [
+      "zeromq.js tcp://",
+      "zeromq-lz4, level 0",
+      "zeromq-lz4 zstd+tcp://, level 1",
+    ].map((implementation, i) =>
+      line("brokers", {
+        name: "PUSH to PULL, 128 KiB: CPU of the broker",
+        implementation,
+        values: [50 * (i + 1)],
+      }),
+    )
+    expect(overview(empty, { schemes, brokers })).toContain(
+      "at its sender, a broker and its receiver: 262, 50.0 and 262 µs over `tcp://`, 262, 100 and 262 µs over `lz4+tcp://`, 262, 150 and 262 µs over `zstd+tcp://`.",
+    )
   })
 
   test("keeps its text without results", () => {
