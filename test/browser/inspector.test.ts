@@ -75,13 +75,14 @@ describe("a dropped capture", () => {
     expect(await inspector.settled()).toBe("done")
 
     expect(await inspector.text("name")).toBe("sample.pcap")
-    expect(await inspector.text("summary")).toMatch(/^4 connections · \d+ messages · .* · 1 error$/)
+    expect(await inspector.text("summary")).toMatch(/^5 connections · \d+ messages · .* · 1 error$/)
     const rows = await inspector.rows()
     expect(rows.length).toBeGreaterThan(10)
     const connections = await inspector.page.locator(".connection").allInnerTexts()
-    expect(connections).toHaveLength(4)
+    expect(connections).toHaveLength(5)
     expect(connections.join("\n")).toMatch(/PUSH → PULL/)
     expect(connections.join("\n")).toMatch(/dictionary 2\d\d B/)
+    expect(connections.join("\n")).toContain("zstd+tcp")
   })
 
   test("is filtered during typing", async () => {
@@ -148,7 +149,7 @@ describe("a dropped capture", () => {
     await inspector.page.evaluate(() => {
       location.hash = "#filter=kind=close"
     })
-    await inspector.matches("4 of")
+    await inspector.matches("5 of")
     // Another capture is shown as a whole.
     await inspector.drop(sample)
     await inspector.settled()
@@ -608,7 +609,7 @@ test.each([
   await open({ file })
   expect(await inspector.settled()).toBe("done")
   expect(await inspector.text("name")).toBe(name)
-  expect(await inspector.text("summary")).toMatch(/^4 connections · \d+ messages · .* · 1 error$/)
+  expect(await inspector.text("summary")).toMatch(/^5 connections · \d+ messages · .* · 1 error$/)
 })
 
 test("several files are read as one, compressed or not", async () => {
@@ -627,7 +628,7 @@ test("several files are read as one, compressed or not", async () => {
   await inspector.choose(second, first)
   expect(await inspector.settled()).toBe("done")
   expect(await inspector.text("name")).toBe("ring.pcap1.gz and 1 more")
-  expect(await inspector.text("summary")).toMatch(/^4 connections · \d+ messages · .* · 1 error$/)
+  expect(await inspector.text("summary")).toMatch(/^5 connections · \d+ messages · .* · 1 error$/)
 })
 
 test("a file of which the compressed data is damaged is refused, by its name", async () => {
@@ -922,7 +923,7 @@ test("captures embedded in the page are read as one", async () => {
   await open({ file: page })
   expect(await inspector.settled()).toBe("done")
   expect(await inspector.text("name")).toBe("sample.pcap and 1 more")
-  expect(await inspector.text("summary")).toMatch(/^4 connections/)
+  expect(await inspector.text("summary")).toMatch(/^5 connections/)
 })
 
 test("a dictionary missing in the capture can be given", async () => {

@@ -515,3 +515,16 @@ test("of messages that are encrypted, the bytes on the wire are shown, sorted, f
   expect(sum(charts.wireSizes)).toBe(20)
   expect(charts.plainSizes).toEqual([])
 })
+
+test("the sample has each form that sockets send, and what READY says", () => {
+  const sample = new URL("../../../src/inspector/sample.pcap", import.meta.url)
+  const reader = new CaptureReader()
+  const events = [...reader.push(readFileSync(sample)), ...reader.end()]
+  const kinds = events.flatMap((event) =>
+    event.type === "message" ? event.message.parts.map(({ kind }) => kind) : [],
+  )
+  expect(new Set(kinds)).toEqual(new Set(["plain", "LZ4D", "LZ4B", "LZ4A", "ZSTD", "ZSTA"]))
+  const said = events.flatMap((event) => (event.type === "command" ? [event.command.detail] : []))
+  expect(said.join("\n")).toMatch(/X-Lz4-Revision "2"/)
+  expect(said.join("\n")).toMatch(/X-Zstd-Revision "2"/)
+})
