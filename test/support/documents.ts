@@ -14,7 +14,9 @@ export interface Block {
 
 /** Returns the code blocks of README.md and of all documents in docs/. */
 export function documentedBlocks(): Block[] {
-  const docs = readdirSync(join(root, "docs")).map((file) => `docs/${file}`)
+  const docs = readdirSync(join(root, "docs"))
+    .filter((file) => file.endsWith(".md"))
+    .map((file) => `docs/${file}`)
   return ["README.md", ...docs.sort()].flatMap((document) =>
     blocksOf(document, readFileSync(join(root, document), "utf8")),
   )
