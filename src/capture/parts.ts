@@ -48,8 +48,8 @@ export function firstParts(message: Parts, count: number): CapturePart[] {
 const HEAD_BYTES = 2
 
 /**
- * Returns the bytes on the wire of each of the first parts of a message. Those of an arena have shares of
- * their message's, in proportion to their sizes in it, which add up to it.
+ * Returns the bytes on the wire of each of the first parts of a message. Those from an arena share their
+ * message's, in proportion to their sizes in it; the shares of all add up to it.
  */
 export function wireBytesOf(
   message: Pick<CaptureMessage, "parts" | "wireBytes" | "plainBytes" | "arena">,
