@@ -700,6 +700,9 @@ test("charts have a table of their data, and show the values under the pointer",
 
   await inspector.filter("kind=LZ4D")
   await inspector.page.locator("#sizes .nothing").waitFor()
+  await inspector.filter("kind=error")
+  await inspector.page.locator("#ratio .nothing", { hasText: /^None$/ }).waitFor()
+  await inspector.page.locator("#throughput svg").waitFor()
 })
 
 test("everything works with the keyboard", async () => {
