@@ -17,16 +17,17 @@ readArgs(
   `usage: node scripts/sample-capture.mjs
 
 Records src/inspector/sample.pcap with tcpdump, which may need root: a few seconds of messages of an
-online shop between sockets of dist/. Fails above ${MAX_BYTES} bytes.`,
+online shop between sockets of dist/: with a dictionary, arenas, zstd+tcp:// and a peer that breaks the
+rules. Fails above ${MAX_BYTES} bytes.`,
   {},
 )
 if (!onPath("tcpdump")) fail("tcpdump is not on PATH: apt-get install tcpdump")
 
-const PORTS = { orders: 5555, prices: 5556, stock: 5557 }
+const PORTS = { orders: 5555, prices: 5556, stock: 5557, reports: 5558 }
 const file = join(paths.root, "src/inspector/sample.pcap")
 
 /** @param {number} port */
-const endpoint = (port) => `lz4+tcp://127.0.0.1:${port}`
+const endpoint = (port, scheme = "lz4+tcp") => `${scheme}://127.0.0.1:${port}`
 
 const dictionary = Buffer.from(
   '{"event":"order.created","order":,"customer":{"id":,"name":"","country":"","vip":false},"lines":[{"sku":"TEA-","title":"","quantity":1,"price":},{"sku":"SUGAR-","title":"Brown sugar","quantity":2,"price":2.4}],"total":,"currency":"EUR"}',
@@ -60,7 +61,7 @@ async function orders() {
   const pull = new zmq.Pull()
   const push = new zmq.Push()
   await pull.bind(endpoint(PORTS.orders))
-  push.connect(endpoint(PORTS.orders), { dictionary, arenas: true })
+  push.connect(endpoint(PORTS.orders), { dictionary })
   const receive = async (/** @type {number} */ count) => {
     for (let i = 0; i < count; i++) await pull.receive()
   }
@@ -144,6 +145,33 @@ async function stock() {
   reply.close()
 }
 
+// Reports over zstd+tcp://: a long one for each hour, and lines of a journal that share arenas.
+async function reports() {
+  const pull = new zmq.Pull()
+  const push = new zmq.Push()
+  await pull.bind(endpoint(PORTS.reports, "zstd+tcp"))
+  push.connect(endpoint(PORTS.reports, "zstd+tcp"), { level: 3 })
+  for (let hour = 9; hour < 12; hour++) {
+    const sold = Array.from({ length: 24 }, (_, i) => ({
+      tea: TEAS[i % TEAS.length],
+      till: 1 + (i >> 3),
+      cups: (hour * 17 + i * 5) % 40,
+    }))
+    await push.send(["report", JSON.stringify({ hour, shop: "Hamburg", sold })])
+    await pull.receive()
+    await sleep(300)
+    const lines = Array.from({ length: 10 }, (_, i) => [
+      "journal",
+      `${hour}:${10 + i * 5} INFO till ${1 + ((hour + i) % 3)}: sold ${TEAS[i % TEAS.length]} to ${NAMES[(hour + i) % NAMES.length]}, paid in EUR`,
+    ])
+    await Promise.all(lines.map((line) => push.send(line)))
+    for (const _ of lines) await pull.receive()
+    await sleep(300)
+  }
+  push.close()
+  pull.close()
+}
+
 const ports = Object.values(PORTS).map((port) => `port ${port}`)
 // Omits packets that only acknowledge.
 const carries =
@@ -160,7 +188,13 @@ let said = ""
 while (!said.includes("listening on")) said += (await once(tcpdump.stderr, "data"))[0]
 
 try {
-  await Promise.all([orders(), prices(), stock()])
+  // The connections begin in this order.
+  const running = []
+  for (const work of [orders, prices, stock, reports]) {
+    running.push(work())
+    await sleep(50)
+  }
+  await Promise.all(running)
   await sleep(300)
 } finally {
   tcpdump.kill("SIGINT")

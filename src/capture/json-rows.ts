@@ -9,7 +9,7 @@ import type {
   Time,
 } from "./events.js"
 import { placeOf } from "./packets/file-place.js"
-import { printedParts, shipmentIn } from "./parts.js"
+import { printedParts, shipmentIn, wireBytesOf } from "./parts.js"
 import { printableJson, utf8 } from "./printable.js"
 import { contentOf } from "./streams/messages.js"
 import { isoTime } from "./times.js"
@@ -117,23 +117,31 @@ function messageFields(
     }
   const { parts, more } = printedParts(message)
   const whole = parts.reduce((sum, { plain }) => sum + PART_BYTES + (plain?.length ?? 0), 0)
+  const wire = wireBytesOf(message, parts)
   return {
     ...head("message", connection, time, from),
     wireBytes,
     plainBytes,
     arena: arena ?? null,
-    parts: parts.map((part) => partFields(part, whole <= CONTENT_MAX_BYTES, base64)),
+    parts: parts.map((part, i) =>
+      partFields(part, wire[i] as number, whole <= CONTENT_MAX_BYTES, base64),
+    ),
     ...(more && { more }),
   }
 }
 
 /** Returns the fields of a part, with its content or without. */
-export function partFields(part: CapturePart, withContent: boolean, base64: Base64): object {
-  const { kind, wire, plain, error, dictionary } = part
+export function partFields(
+  part: CapturePart,
+  wireBytes: number,
+  withContent: boolean,
+  base64: Base64,
+): object {
+  const { kind, plain, error, dictionary } = part
   const content = contentOf(part)
   return {
     kind,
-    wireBytes: wire.length,
+    wireBytes,
     plainBytes: plain?.length ?? null,
     ...(content && withContent ? contentFields(content, base64) : {}),
     ...(error ? { error: errorFields(error) } : {}),

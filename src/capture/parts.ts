@@ -44,6 +44,30 @@ export function firstParts(message: Parts, count: number): CapturePart[] {
   return parts
 }
 
+/** Bytes that a part has in an arena besides its plaintext, unless it is long. */
+const HEAD_BYTES = 2
+
+/**
+ * Returns the bytes on the wire of each of the first parts of a message. Those from an arena share their
+ * message's, in proportion to their sizes in it; the shares of all add up to it.
+ */
+export function wireBytesOf(
+  message: Pick<CaptureMessage, "parts" | "wireBytes" | "plainBytes" | "arena">,
+  parts: readonly CapturePart[],
+): number[] {
+  if (!message.arena) return parts.map(({ wire }) => wire.length)
+  const whole = message.plainBytes + HEAD_BYTES * partCount(message)
+  let end = 0
+  let counted = 0
+  return parts.map(({ plain }) => {
+    end += (plain?.length ?? 0) + HEAD_BYTES
+    const until = Math.floor((end / whole) * message.wireBytes)
+    const wireBytes = until - counted
+    counted = until
+    return wireBytes
+  })
+}
+
 /** Parts of an arena that are printed however few bytes the arena has, and of any message at most. */
 const FREE_PARTS = 100
 const PRINTED_MAX = 65_536

@@ -8,7 +8,7 @@ import {
 import type { CapturePart, PartKind } from "../capture/events.js"
 import { parseHex } from "../capture/hex-text.js"
 import { contentFields, partFields } from "../capture/json-rows.js"
-import { partCount, printedParts, variousParts } from "../capture/parts.js"
+import { partCount, printedParts, variousParts, wireBytesOf } from "../capture/parts.js"
 import { printableJson, utf8 } from "../capture/printable.js"
 import { counted } from "../capture/reports/report.js"
 import { contentOf } from "../capture/streams/messages.js"
@@ -132,7 +132,12 @@ function messageRow({ type, messages, partOffset, ...piece }: MessagePiece): Row
     const { parts, more } = printedParts(message)
     const what = arena ? `message ${arena.index + 1} of ${arena.messages} in an arena` : "message"
     words.push(`byte ${offset}: ${what}, ${counted(partCount(message), "part")}${scheme}${end}`)
-    for (const [i, part] of parts.entries()) words.push(...partWords(part, partOffset(message, i)))
+    const wire = wireBytesOf(message, parts)
+    for (const [i, part] of parts.entries()) {
+      const bytes = counted(part.wire.length, "byte")
+      const size = arena ? `${wire[i]} of the arena's ${bytes}` : bytes
+      words.push(...partWords(part, size, partOffset(message, i)))
+    }
     if (more) words.push(`  ${moreText(more)}`)
     for (const [i, { error }] of variousParts(message).entries())
       if (error) errors.push(`byte ${partOffset(message, i)}: ${error.code}: ${error.message}`)
@@ -140,7 +145,7 @@ function messageRow({ type, messages, partOffset, ...piece }: MessagePiece): Row
       ...{ wireBytes, plainBytes, arena },
       parts: parts.map((part, i) => ({
         offset: partOffset(message, i),
-        ...partFields(part, true, base64),
+        ...partFields(part, wire[i] as number, true, base64),
       })),
       ...(more && { more }),
     }
@@ -160,9 +165,9 @@ const NAMES: Readonly<Record<PartKind, string>> = {
   ZSTA: "ZSTA, from an arena",
 }
 
-function partWords(part: CapturePart, at: number): string[] {
-  const { kind, wire, plain, error } = part
-  const sizes = `${counted(wire.length, "byte")}, ${plain ? `${plain.length} plain` : "not decoded"}`
+function partWords(part: CapturePart, size: string, at: number): string[] {
+  const { kind, plain, error } = part
+  const sizes = `${size}, ${plain ? `${plain.length} plain` : "not decoded"}`
   const head = `  byte ${at}: ${NAMES[kind]}; ${sizes}`
   if (error) return [head, `    ${error.code}: ${error.message}`]
   const shown = contentOf(part)

@@ -67,8 +67,10 @@ export class ChartFigure {
     const chart = this.#chart
     if (!chart || this.#width === 0) return
     this.#unpoint()
-    if (stepsOf(chart) === 0) {
-      this.#plot.replaceChildren(html("p", { class: "nothing" }, "No messages"))
+    if (chart.series.every(({ values }) => values.every((value) => value === undefined))) {
+      // There is no ratio of messages that do not decode.
+      const nothing = stepsOf(chart) === 0 ? "No messages" : "None"
+      this.#plot.replaceChildren(html("p", { class: "nothing" }, nothing))
       return
     }
     const scale = this.#scale(chart)

@@ -1,7 +1,7 @@
 /** The list of connections. Choosing one sets the filter. */
 import { endText, transportText } from "../capture/summary.js"
 import { html } from "./dom.js"
-import { bytes, count, plural, ratio } from "./format.js"
+import { bytes, count, isLarger, plural, ratio } from "./format.js"
 import type { ShownConnection, ShownSide } from "./protocol.js"
 import { inOneLine } from "./readable.js"
 
@@ -72,7 +72,8 @@ function item(connection: ShownConnection, chosen: boolean): HTMLButtonElement {
     client.encrypted && server.encrypted
       ? `${plural(client.encrypted.messages + server.encrypted.messages, "encrypted message")} · ${bytes(client.encrypted.bytes + server.encrypted.bytes)}`
       : `${plural(client.messages + server.messages, "message")} · ${bytes(plainBytes)} in ${bytes(wireBytes)}`
-  const bar = html("i")
+  const larger = isLarger(plainBytes, wireBytes) && "larger"
+  const bar = html("i", { class: larger })
   if (plainBytes > 0) bar.style.width = `${Math.min(100, (100 * wireBytes) / plainBytes)}%`
   return html(
     "button",
@@ -87,9 +88,9 @@ function item(connection: ShownConnection, chosen: boolean): HTMLButtonElement {
       "span",
       { class: "ends" },
       html("b", {}, String(connection.id)),
-      html("span", { class: "end" }, connection.client),
+      html("span", { class: "end", title: connection.client }, connection.client),
       html("span", { class: "arrow" }, "→"),
-      html("span", { class: "end" }, connection.server),
+      html("span", { class: "end", title: connection.server }, connection.server),
     ),
     html(
       "span",
@@ -105,14 +106,15 @@ function item(connection: ShownConnection, chosen: boolean): HTMLButtonElement {
     html(
       "span",
       { class: "sums" },
-      html("span", {}, sums),
-      html("b", {}, ratio(plainBytes, wireBytes)),
+      html("span", { title: sums }, sums),
+      html("b", { class: larger }, ratio(plainBytes, wireBytes)),
     ),
     html("i", { class: "share" }, bar),
   )
 }
 
-const tag = (text: string, kind = "") => html("span", { class: `tag ${kind}` }, text)
+/** The title has what the width of the list may cut. */
+const tag = (text: string, kind = "") => html("span", { class: `tag ${kind}`, title: text }, text)
 
 function dictionary({ dictionaryBytes }: ShownSide, i: number): HTMLElement | undefined {
   if (dictionaryBytes === undefined) return undefined

@@ -2,7 +2,7 @@
 import { type DecodedPiece, decodeBytes, kindOfBytes } from "../capture/decode-bytes.js"
 import type { CapturePart } from "../capture/events.js"
 import { parseHex } from "../capture/hex-text.js"
-import { firstParts, partCount } from "../capture/parts.js"
+import { firstParts, partCount, wireBytesOf } from "../capture/parts.js"
 import { contentOf } from "../capture/streams/messages.js"
 import type { Pasted, PastedPart, PastedPiece } from "./protocol.js"
 import { readable } from "./readable.js"
@@ -31,11 +31,15 @@ export function decodeText(text: string, dictionary: Uint8Array | undefined): Pa
 function pastedPieces(piece: DecodedPiece): PastedPiece[] {
   switch (piece.type) {
     case "message":
-      return piece.messages.map((message) => ({
-        title: `Message${piece.isWhole ? "" : ", of which more parts follow"}`,
-        parts: firstParts(message, SHOWN_PARTS).map(pastedPart),
-        more: Math.max(partCount(message) - SHOWN_PARTS, 0),
-      }))
+      return piece.messages.map((message) => {
+        const parts = firstParts(message, SHOWN_PARTS)
+        const wire = wireBytesOf(message, parts)
+        return {
+          title: `Message${piece.isWhole ? "" : ", of which more parts follow"}`,
+          parts: parts.map((part, i) => pastedPart(part, wire[i]!, message.arena !== undefined)),
+          more: Math.max(partCount(message) - SHOWN_PARTS, 0),
+        }
+      })
     case "greeting": {
       const { version, mechanism, asServer } = piece
       return [said(`Greeting of ZMTP ${version}, ${mechanism}${asServer ? " as server" : ""}`)]
@@ -51,11 +55,12 @@ function pastedPieces(piece: DecodedPiece): PastedPiece[] {
 
 const said = (title: string): PastedPiece => ({ title, parts: [] })
 
-function pastedPart(part: CapturePart): PastedPart {
+function pastedPart(part: CapturePart, wireBytes: number, isOfArena: boolean): PastedPart {
   const content = contentOf(part)
   return {
     kind: part.kind,
-    wireBytes: part.wire.length,
+    wireBytes,
+    arenaBytes: isOfArena ? part.wire.length : undefined,
     plainBytes: content?.length,
     error: part.error && `${part.error.code}: ${part.error.message}`,
     text: content && readable(content.subarray(0, SHOWN_BYTES)),

@@ -2,7 +2,7 @@
 import { placeOf } from "../capture/packets/file-place.js"
 import { dateTime } from "../capture/times.js"
 import { append, html, setText } from "./dom.js"
-import { bytes, count, plural, ratio, seconds } from "./format.js"
+import { bytes, count, isLarger, partSizes, plural, ratio, seconds } from "./format.js"
 import { envelopes, hexDump } from "./hex.js"
 import { jsonTokens } from "./json.js"
 import type { Bytes, Calls, Details, PartDetails, Row } from "./protocol.js"
@@ -93,7 +93,8 @@ export class DetailPane {
         {},
         html("span", { class: "name" }, this.#nameOf(index)),
         part.kind && html("span", { class: "tag" }, part.kind),
-        html("span", { class: "size" }, sizesOf(part)),
+        // Bytes that are not a part have their length below.
+        html("span", { class: "size" }, part.kind && partSizes(part)),
         this.#download(part, index, "plain"),
         this.#download(part, index, "wire"),
       ),
@@ -112,7 +113,8 @@ export class DetailPane {
     else if (look === "text" && part.plainBytes !== undefined)
       await this.#fillText(body, index, part.plainBytes)
     else {
-      const { plainBytes, wireBytes, kind } = part
+      const { plainBytes, kind } = part
+      const wireBytes = bytesOnWire(part)
       body.classList.add("beside")
       await Promise.all([
         plainBytes !== undefined && this.#fillHex(body, index, "plain", plainBytes),
@@ -166,7 +168,8 @@ export class DetailPane {
     const kind = this.#details!.row.kind
     if (kind === "command") return `Body, ${bytes(length)}`
     if (kind === "error") return `The file ${placeText(this.#details!.offset ?? 0)} on`
-    if (which === "wire") return `On the wire, ${bytes(length)}`
+    if (which === "wire")
+      return `${this.#details!.arena ? "The whole arena on" : "On"} the wire, ${bytes(length)}`
     return kind === "dictionary" ? `Dictionary, ${bytes(length)}` : `Plain, ${bytes(length)}`
   }
 
@@ -195,10 +198,11 @@ export class DetailPane {
 
   #download(part: PartDetails, index: number, which: Bytes): HTMLElement | undefined {
     const { row } = this.#details!
-    const length = which === "plain" ? part.plainBytes : part.wireBytes
+    const length = which === "plain" ? part.plainBytes : bytesOnWire(part)
     if (length === undefined || row.kind === "error") return undefined
     const named = { dictionary: "dictionary", command: "body" }[row.kind as string]
-    const what = which === "plain" && named ? named : which
+    const wire = part.arenaBytes === undefined ? "wire" : "arena"
+    const what = which === "wire" ? wire : (named ?? which)
     const button = html("button", { type: "button", class: "quiet" }, `Save ${what}`)
     button.addEventListener("click", () =>
       this.#source.download(index, which, `${row.kind}-${row.number}-part-${index + 1}.${what}`),
@@ -206,6 +210,10 @@ export class DetailPane {
     return button
   }
 }
+
+/** Returns how many bytes the `wire` of a part has: those of its arena, if it is from one. */
+const bytesOnWire = ({ wireBytes, arenaBytes }: PartDetails): number | undefined =>
+  arenaBytes ?? wireBytes
 
 function othersText({ parts, plainBytes }: Row, shown: readonly PartDetails[]): string {
   const left = shown.reduce((left, part) => left - (part.plainBytes ?? 0), plainBytes)
@@ -217,10 +225,14 @@ function titleOf({ row, command, error }: Details): string {
   return `#${count(row.number)} ${what}`
 }
 
-function factsOf({ row, connection, offset, arena }: Details, origin: bigint | undefined): Node[] {
+function factsOf(details: Details, origin: bigint | undefined): Node[] {
+  const { row, connection, offset, arena, parts } = details
   const { time: since } = row
   const time = since === undefined || origin === undefined ? undefined : origin + BigInt(since)
   const [local, utc] = [false, true].map((utc) => dateTime(time, utc))
+  const isDecoded = row.kind === "message" && (row.plainBytes > 0 || !row.failed)
+  const arenaBytes = parts[0]?.arenaBytes
+  const ofArena = arenaBytes === undefined ? "" : ` of the arena's ${bytes(arenaBytes)}`
   const facts: [string, string | undefined][] = [
     ["Packet", row.packet === undefined ? undefined : count(row.packet)],
     ["Time", local && (local === utc ? `${utc} UTC` : `${local} (${utc} UTC)`)],
@@ -232,33 +244,24 @@ function factsOf({ row, connection, offset, arena }: Details, origin: bigint | u
     ],
     ["From", row.from],
     ["Form", row.parts ? row.forms.join(", ") : undefined],
-    ["Plain", row.kind === "message" ? bytes(row.plainBytes) : undefined],
-    ["Wire", row.parts || row.isEncrypted ? bytes(row.wireBytes) : undefined],
-    ["Ratio", row.kind === "message" ? ratio(row.plainBytes, row.wireBytes) : undefined],
+    ["Plain", isDecoded ? bytes(row.plainBytes) : undefined],
+    ["Wire", row.parts || row.isEncrypted ? bytes(row.wireBytes) + ofArena : undefined],
+    ["Ratio", isDecoded ? ratio(row.plainBytes, row.wireBytes) : undefined],
     ["Dictionary", row.dictionary && DICTIONARY[row.dictionary]],
-    [
-      "Arena",
-      arena && `message ${arena.index + 1} of ${arena.messages}; the wire bytes are the arena's`,
-    ],
+    ["Arena", arena && `message ${arena.index + 1} of ${arena.messages}`],
     ["In the file", offset === undefined ? undefined : placeText(offset)],
   ]
-  return facts.flatMap(([name, value]) =>
-    value === undefined ? [] : [html("div", {}, html("dt", {}, name), html("dd", {}, value))],
-  )
+  return facts.flatMap(([name, value]) => {
+    if (value === undefined) return []
+    const larger = name === "Ratio" && isLarger(row.plainBytes, row.wireBytes)
+    const dd = html("dd", { class: larger && "larger" }, value)
+    return [html("div", {}, html("dt", {}, name), dd)]
+  })
 }
 
 function placeText(place: number): string {
   const { file, offset } = placeOf(place)
   return `from byte ${count(offset)}${file > 0 ? ` of file ${count(file + 1)}` : ""}`
-}
-
-function sizesOf({ kind, plainBytes, wireBytes }: PartDetails): string {
-  // Bytes that are not a part have their length below.
-  if (!kind) return ""
-  const sizes = []
-  if (plainBytes !== undefined) sizes.push(`${plural(plainBytes, "byte")} plain`)
-  if (wireBytes !== undefined) sizes.push(`${plural(wireBytes, "byte")} on the wire`)
-  return sizes.join(", ")
 }
 
 function problem(message: string, code?: string): HTMLElement {

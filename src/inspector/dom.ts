@@ -42,6 +42,12 @@ export function setText(element: Element, text: string): void {
   if (element.textContent !== shown) element.textContent = shown
 }
 
+/** Sets a text that may be cut, and a title that has all of it. */
+export function setCutText(element: HTMLElement, text: string): void {
+  setText(element, text)
+  element.title = visibleLines(text)
+}
+
 export function setTitle(text: string): void {
   document.title = visibleLines(text)
 }

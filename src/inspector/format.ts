@@ -1,5 +1,6 @@
 /** Formats numbers and times for people. */
 import { ratioText } from "../capture/rows.js"
+import type { PartDetails } from "./protocol.js"
 
 export { duration } from "../capture/duration-text.js"
 
@@ -29,6 +30,24 @@ export function digits(value: number): string {
 /** Formats the ratio of plaintext to wire bytes; a dash if there is no plaintext. */
 export function ratio(plainBytes: number, wireBytes: number): string {
   return plainBytes === 0 || wireBytes === 0 ? "–" : ratioText(plainBytes, wireBytes)
+}
+
+/** Returns whether a ratio is shown as less than 1: what was sent is larger than its plaintext. */
+export const isLarger = (plainBytes: number, wireBytes: number): boolean =>
+  Number.parseFloat(ratio(plainBytes, wireBytes)) < 1
+
+/** Says how large a part is, as far as it is known. */
+export function partSizes({
+  plainBytes,
+  wireBytes,
+  arenaBytes,
+}: Pick<PartDetails, "plainBytes" | "wireBytes" | "arenaBytes">): string {
+  const sizes = []
+  if (plainBytes !== undefined) sizes.push(`${plural(plainBytes, "byte")} plain`)
+  if (arenaBytes !== undefined)
+    sizes.push(`${count(wireBytes ?? 0)} of the arena's ${plural(arenaBytes, "byte")} on the wire`)
+  else if (wireBytes !== undefined) sizes.push(`${plural(wireBytes, "byte")} on the wire`)
+  return sizes.join(", ")
 }
 
 /** Formats nanoseconds as seconds, to the microsecond. */

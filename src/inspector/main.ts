@@ -15,7 +15,7 @@ import {
 import { Client } from "./client.js"
 import { ConnectionList } from "./connections.js"
 import { DetailPane, type Look } from "./details.js"
-import { byId, setText, setTitle } from "./dom.js"
+import { byId, setCutText, setText, setTitle } from "./dom.js"
 import { bytes, count, duration, plural, ratio } from "./format.js"
 import { Overview } from "./overview.js"
 import { listenForPastes } from "./paste.js"
@@ -54,13 +54,20 @@ const connections = new ConnectionList(byId("connections"), (id) =>
   setFilter(id === undefined ? "" : `connection=${id}`),
 )
 
-const table = new Table(byId("table"), byId("names"), byId("spacer"), byId("rows"), {
-  fetch: (view, from, count) => client.call("rows", view, from, count),
-  place: (view, row) => client.call("place", view, row),
-  onSelect: () => detailsOpen && openSoon(),
-  onOpen: openDetails,
-  onSort: (sorting) => void client.call("sort", sorting),
-})
+const table = new Table(
+  byId("table"),
+  byId("names"),
+  byId("spacer"),
+  byId("rows"),
+  byId("latest"),
+  {
+    fetch: (view, from, count) => client.call("rows", view, from, count),
+    place: (view, row) => client.call("place", view, row),
+    onSelect: () => detailsOpen && openSoon(),
+    onOpen: openDetails,
+    onSort: (sorting) => void client.call("sort", sorting),
+  },
+)
 
 const details = new DetailPane(byId("title"), byId("facts"), byId("parts"), {
   bytes: (...args) => client.call("bytes", ...args),
@@ -77,11 +84,11 @@ function open(capture: readonly File[] | Followed): void {
   state = undefined
   table.showSorting(undefined)
   closeDetails()
-  setText(byId("name"), nameOf(files))
+  setCutText(byId("name"), nameOf(files))
   setTitle(`${nameOf(files)} – zeromq-lz4 inspector`)
   document.body.dataset.phase = "id" in capture ? "live" : "reading"
   void client.open(++captures, capture, { dictionary: dictionary?.bytes, keys }, filterBox.value)
-  table.focus()
+  table.focusUnmarked()
 }
 
 function nameOf(capture: readonly File[] | Followed): string {
@@ -365,7 +372,10 @@ async function readDictionary(file: File): Promise<void> {
 /** Uses another dictionary, with which the open capture is read again. */
 function setDictionary(given: typeof dictionary): void {
   dictionary = given
-  setText(byId("dictionary-name"), given ? `${given.name}, ${bytes(given.bytes.length)}` : "none")
+  setCutText(
+    byId("dictionary-name"),
+    given ? `${given.name}, ${bytes(given.bytes.length)}` : "none",
+  )
   byId("no-dictionary").hidden = !given
   if (captures > 0) open(files)
 }

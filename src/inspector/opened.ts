@@ -3,7 +3,7 @@
 import type { CaptureConnection, CapturePart, PartKind } from "../capture/events.js"
 import { decodeFrames, placeOf } from "../capture/index.js"
 import { MESSAGE_MAX_BYTES } from "../capture/message-limit.js"
-import { firstParts } from "../capture/parts.js"
+import { firstParts, wireBytesOf } from "../capture/parts.js"
 import { contentOf, transportOf as transportOfForm } from "../capture/streams/messages.js"
 import { concat } from "../codec/arrays.js"
 import type { CaptureIndex } from "./capture-index.js"
@@ -72,10 +72,16 @@ export class Opened {
           curveKey: connection?.curveKey,
         })
         const message = messages[details.arena?.index ?? 0]
-        const parts = message ? firstParts(message, MAX_PARTS) : []
+        if (!message) return new Opened(details, [])
+        const parts = firstParts(message, MAX_PARTS)
+        const wireBytes = wireBytesOf(message, parts)
         return new Opened(
           details,
-          parts.map((part) => partOf({ ...part, plain: contentOf(part) })),
+          parts.map((part, i) => ({
+            ...partOf({ ...part, plain: contentOf(part) }),
+            wireBytes: wireBytes[i],
+            arenaBytes: message.arena && part.wire.length,
+          })),
         )
       }
     }
@@ -123,6 +129,7 @@ function partOf({ kind, plain, wire, error }: Partial<CapturePart>): Part {
     wire,
     plainBytes: plain?.length,
     wireBytes: wire?.length,
+    arenaBytes: undefined,
     error: error && { code: error.code, message: error.message },
     reads: plain ? readsAs(plain) : "bytes",
   }

@@ -1,7 +1,7 @@
 /** The dialog in which bytes in hexadecimal are decoded. */
 import type { BytesKind } from "../capture/decode-bytes.js"
 import { byId, html, setText } from "./dom.js"
-import { count, plural } from "./format.js"
+import { count, partSizes, plural } from "./format.js"
 import type { Pasted, PastedPart } from "./protocol.js"
 import { inOneLine } from "./readable.js"
 
@@ -52,13 +52,12 @@ function shown({ as, bytes, pieces, more }: Pasted): HTMLElement[] {
 
 const note = (text: string) => html("p", { class: "note" }, text)
 
-function partOf({ kind, wireBytes, plainBytes, error, text, more }: PastedPart, name: string) {
-  const sizes = [`${plural(wireBytes, "byte")} on the wire`]
-  if (plainBytes !== undefined) sizes.unshift(`${plural(plainBytes, "byte")} plain`)
+function partOf(part: PastedPart, name: string) {
+  const { kind, error, text, more } = part
   return html(
     "section",
     { class: "pasted" },
-    html("h3", {}, `${name} `, html("span", { class: "tag" }, kind), ` ${sizes.join(", ")}`),
+    html("h3", {}, `${name} `, html("span", { class: "tag" }, kind), ` ${partSizes(part)}`),
     error === undefined ? undefined : html("p", { class: "problem" }, inOneLine(error)),
     text === undefined ? undefined : html("pre", { class: "text", tabindex: 0 }, text || "(empty)"),
     more ? note("The rest is not shown.") : undefined,

@@ -168,7 +168,10 @@ export interface Details {
 export interface PartDetails {
   kind: PartKind | undefined
   plainBytes: number | undefined
+  /** Of a part from an arena, its share. */
   wireBytes: number | undefined
+  /** Bytes on the wire of the arena that it is from, which are its `wire`. */
+  arenaBytes: number | undefined
   error: Pick<CaptureError, "code" | "message"> | undefined
   /** The most readable form. */
   reads: "json" | "text" | "bytes"
@@ -195,7 +198,9 @@ export interface PastedPiece {
 
 export interface PastedPart {
   kind: PartKind
+  /** As in PartDetails. */
   wireBytes: number
+  arenaBytes: number | undefined
   plainBytes: number | undefined
   error: string | undefined
   /** The beginning of its content. */

@@ -1,7 +1,7 @@
 /** The table of rows. Only visible rows are elements, and only nearby ones are in memory. */
 import { COLUMNS, type ColumnName } from "../capture/rows.js"
 import { append, html, setText } from "./dom.js"
-import { bytes, count, ratio, seconds } from "./format.js"
+import { bytes, count, isLarger, ratio, seconds } from "./format.js"
 import type { Row, Sorting, ViewState } from "./protocol.js"
 import { inOneLine } from "./readable.js"
 
@@ -33,6 +33,7 @@ export class Table {
   #sorting: Sorting | undefined
   readonly #spacer: HTMLElement
   readonly #window: HTMLElement
+  readonly #latest: HTMLElement
   readonly #options: Options
   readonly #pages = new Map<number, Row[] | undefined>()
   readonly #lines: HTMLElement[] = []
@@ -46,17 +47,23 @@ export class Table {
   #selected = -1
   /** The number of the selected row, once it is known. */
   #selectedRow: number | undefined
+  /** Whether the rows are those of a recording in progress. */
+  #grows = false
+  /** Whether the end stays in sight while rows are added: until one scrolls away or selects a row. */
+  #follows = true
   #frame = 0
 
   /**
    * @param grid the scrolling element. It contains `names`, the header row; `spacer`, as tall as all
    * rows; and `window`, which stays visible.
+   * @param latest the button that goes to the end, and follows it again.
    */
   constructor(
     grid: HTMLElement,
     names: HTMLElement,
     spacer: HTMLElement,
     window: HTMLElement,
+    latest: HTMLElement,
     options: Options,
   ) {
     this.#names = names
@@ -65,12 +72,21 @@ export class Table {
     this.#grid = grid
     this.#spacer = spacer
     this.#window = window
+    this.#latest = latest
     this.#options = options
     grid.addEventListener("scroll", () => this.#onScroll())
     grid.addEventListener("wheel", (event) => this.#onWheel(event), { passive: false })
     grid.addEventListener("keydown", (event) => this.#onKey(event))
+    grid.addEventListener("blur", () => {
+      // It stays the active element if the window has lost the focus.
+      if (document.activeElement !== grid) grid.classList.remove("unmarked")
+    })
     window.addEventListener("click", (event) => this.#onClick(event))
-    new ResizeObserver(() => this.#draw()).observe(grid)
+    latest.addEventListener("click", () => {
+      this.#followEnd()
+      this.focus()
+    })
+    new ResizeObserver(() => this.#keepEnd()).observe(grid)
   }
 
   #header(column: Cell): HTMLElement {
@@ -105,17 +121,18 @@ export class Table {
   /**
    * Shows more rows, or other ones if the view has changed, or the same in another order.
    *
-   * @param follows whether the end stays in sight if it was, unless the rows are sorted.
+   * @param grows whether they are those of a recording in progress, whose end is followed.
    */
-  show({ number, order, rows }: ViewState, follows: boolean): void {
+  show({ number, order, rows }: ViewState, grows: boolean): void {
     this.#onScroll() // whose event may still be to come
-    const wasAtEnd = this.#top + this.#sight >= this.#height
+    this.#grows = grows
     if (number !== this.#view) {
       this.#view = number
       this.#order = order
       this.#pages.clear()
       this.#selected = -1
       this.#top = 0
+      this.#follows = true
     } else if (order !== this.#order) {
       this.#order = order
       this.#pages.clear()
@@ -128,7 +145,23 @@ export class Table {
     // The header row counts.
     this.#grid.setAttribute("aria-rowcount", String(rows + 1))
     this.#spacer.style.height = `${Math.min(this.#height, MAX_HEIGHT)}px`
-    this.#scrollTo(follows && wasAtEnd && !this.#sorting ? this.#height : this.#top)
+    this.#keepEnd()
+  }
+
+  /** Draws the rows again, at the end if that is followed. Of sorted rows, it is not the newest. */
+  #keepEnd(): void {
+    const follows = this.#grows && this.#follows && !this.#sorting
+    this.#scrollTo(follows ? this.#height : this.#top)
+  }
+
+  #followEnd(): void {
+    this.#follows = true
+    this.#keepEnd()
+  }
+
+  get #isAtEnd(): boolean {
+    // Positions may be fractions of pixels.
+    return this.#top + this.#sight >= this.#height - 1
   }
 
   /** Moves the selection to where its row is now. */
@@ -143,6 +176,7 @@ export class Table {
 
   select(place: number): void {
     if (this.#rows === 0) return
+    this.#follows = false
     this.#selectedRow = undefined
     this.#selected = Math.max(0, Math.min(place, this.#rows - 1))
     this.reveal()
@@ -161,6 +195,12 @@ export class Table {
 
   focus(): void {
     this.#grid.focus({ preventScroll: true })
+  }
+
+  /** Takes the focus so that keys work, without a ring until one is pressed. */
+  focusUnmarked(): void {
+    this.#grid.classList.add("unmarked")
+    this.focus()
   }
 
   get #height(): number {
@@ -189,6 +229,7 @@ export class Table {
     if (this.#grid.scrollTop === this.#scrolled) return
     this.#scrolled = this.#grid.scrollTop
     this.#top = this.#scrolled * this.#scale
+    this.#follows = this.#isAtEnd
     this.#draw()
   }
 
@@ -198,9 +239,11 @@ export class Table {
     event.preventDefault()
     const lines = event.deltaMode === WheelEvent.DOM_DELTA_LINE
     this.#scrollTo(this.#top + event.deltaY * (lines ? ROW_HEIGHT : 1))
+    this.#follows = this.#isAtEnd
   }
 
   #onKey(event: KeyboardEvent): void {
+    this.#grid.classList.remove("unmarked")
     if (event.ctrlKey || event.metaKey || event.altKey || event.target !== this.#grid) return
     const page = Math.max(1, Math.floor(this.#sight / ROW_HEIGHT) - 1)
     const at = this.#selected
@@ -213,8 +256,10 @@ export class Table {
       End: this.#rows - 1,
     }
     const target = targets[event.key]
-    if (target !== undefined) this.select(target)
-    else if (event.key === "Enter") {
+    if (target !== undefined) {
+      this.select(target)
+      if (event.key === "End") this.#followEnd()
+    } else if (event.key === "Enter") {
       if (at < 0) this.select(0)
       this.#options.onOpen()
     } else return
@@ -238,6 +283,7 @@ export class Table {
   }
 
   #drawNow(): void {
+    this.#latest.hidden = !this.#grows || this.#sorting !== undefined || this.#isAtEnd
     const first = Math.floor(this.#top / ROW_HEIGHT)
     const shown = Math.max(0, Math.min(Math.ceil(this.#sight / ROW_HEIGHT) + 1, this.#rows - first))
     while (this.#lines.length < shown) {
@@ -312,6 +358,8 @@ function fillLine(line: HTMLElement, place: number, row: Row | undefined, select
     }
   }
   ;(line.children[CELLS.indexOf("from")] as HTMLElement).dataset.from = row?.from ?? ""
+  const larger = row?.kind === "message" && isLarger(row.plainBytes, row.wireBytes)
+  line.children[CELLS.indexOf("ratio")]!.classList.toggle("larger", larger)
 }
 
 function cells(row: Row): string[] {
@@ -328,7 +376,7 @@ function cells(row: Row): string[] {
     // If nothing decodes, its length is not known.
     kind === "message" && (plainBytes || !row.failed) ? bytes(plainBytes) : "",
     sized ? bytes(wireBytes) : "",
-    kind === "message" ? ratio(plainBytes, wireBytes) : "",
+    kind === "message" && (plainBytes || !row.failed) ? ratio(plainBytes, wireBytes) : "",
   ]
 }
 

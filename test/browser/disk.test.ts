@@ -11,7 +11,7 @@ import { type Engine, type EnginePage, engines, type Size, until } from "./engin
 import { pageFile } from "./inspector-page.js"
 
 const sample = join(root, "src/inspector/sample.pcap")
-const summary = /^4 connections · \d+ messages · .* · 1 error$/
+const summary = /^5 connections · \d+ messages · .* · 1 error$/
 const directory = temporaryDirectory()
 afterAll(() => directory[Symbol.dispose]())
 

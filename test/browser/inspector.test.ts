@@ -75,13 +75,14 @@ describe("a dropped capture", () => {
     expect(await inspector.settled()).toBe("done")
 
     expect(await inspector.text("name")).toBe("sample.pcap")
-    expect(await inspector.text("summary")).toMatch(/^4 connections · \d+ messages · .* · 1 error$/)
+    expect(await inspector.text("summary")).toMatch(/^5 connections · \d+ messages · .* · 1 error$/)
     const rows = await inspector.rows()
     expect(rows.length).toBeGreaterThan(10)
     const connections = await inspector.page.locator(".connection").allInnerTexts()
-    expect(connections).toHaveLength(4)
+    expect(connections).toHaveLength(5)
     expect(connections.join("\n")).toMatch(/PUSH → PULL/)
     expect(connections.join("\n")).toMatch(/dictionary 2\d\d B/)
+    expect(connections.join("\n")).toContain("zstd+tcp")
   })
 
   test("is filtered during typing", async () => {
@@ -148,7 +149,7 @@ describe("a dropped capture", () => {
     await inspector.page.evaluate(() => {
       location.hash = "#filter=kind=close"
     })
-    await inspector.matches("4 of")
+    await inspector.matches("5 of")
     // Another capture is shown as a whole.
     await inspector.drop(sample)
     await inspector.settled()
@@ -300,6 +301,123 @@ describe("a dropped capture", () => {
   })
 })
 
+/** Returns a capture of which there is much to say. */
+function withRefused(): Uint8Array {
+  const attempts = Array.from({ length: 19 }, (_, i) => {
+    const [syn] = conversation([], { client: `127.0.0.1:${1001 + i}`, server: "127.0.0.1:7702" })
+    const refused = { ...syn!, from: "server" as const, flags: "RA", sequence: 0 }
+    return [syn!, { ...refused, acknowledged: syn!.sequence + 1 }]
+  })
+  const said = [
+    ["client", handshake("PUSH")],
+    ["server", handshake("PULL")],
+    ...Array.from({ length: 30 }, () => ["client", message(ascii("\0\0\0\0hello"))] as const),
+    ["client", message(ascii(`LZ4B${"\x40".padEnd(8, "\0")}no block`))],
+  ] as const
+  return pcapFile(framesOf([...attempts.flat(), ...conversation(said, { closed: "FIN" })]))
+}
+
+describe("at every width", () => {
+  const WIDTHS = [390, 901, 1280, 1366, 1440, 1600]
+
+  test("the result of a capture is shown as a whole", async () => {
+    await open()
+    await inspector.drop(write(`${"a long name, ".repeat(15)}.pcap`, withRefused()))
+    await inspector.settled()
+    expect(await inspector.text("summary")).toMatch(/ · 0\.52× · 1 error · 19 refused$/)
+    for (const width of WIDTHS) {
+      await inspector.page.setViewportSize({ width, height: 720 })
+      const cut = await inspector.page.evaluate(() => {
+        const summary = document.querySelector("#summary") as HTMLElement
+        const text = new Range()
+        text.selectNodeContents(summary)
+        const [all, own] = [text.getBoundingClientRect(), summary.getBoundingClientRect()]
+        const inSight = all.left >= 0 && all.right <= innerWidth
+        return !inSight || all.width > own.width || all.height > own.height + 1
+      })
+      expect([width, cut]).toEqual([width, false])
+    }
+    // The name gives way, but its title does not.
+    expect(await inspector.page.locator("#name").getAttribute("title")).toMatch(/^a long .*\.pcap$/)
+  })
+
+  test("there is space between the columns", async () => {
+    await open()
+    await inspector.drop(sample)
+    await inspector.settled()
+    await inspector.filter("kind=LZ4B")
+    await inspector.matches(" of ")
+    for (const width of WIDTHS) {
+      await inspector.page.setViewportSize({ width, height: 720 })
+      await inspector.rows()
+      const gaps = await inspector.page.$$eval(".row", (rows) =>
+        rows.flatMap((row) => {
+          const boxes = [...row.children].flatMap((cell) => {
+            const text = new Range()
+            text.selectNodeContents(cell)
+            const { left, right, width } = text.getBoundingClientRect()
+            const cut = Math.min(right, cell.getBoundingClientRect().right)
+            return width ? [{ left, right: cut }] : []
+          })
+          return boxes.slice(1).map(({ left }, i) => left - boxes[i]!.right)
+        }),
+      )
+      expect(gaps.length).toBeGreaterThan(10)
+      expect([width, Math.min(...gaps) >= 6]).toEqual([width, true])
+    }
+    const [ratio, content] = await inspector.page
+      .locator(".names :is(.ratio, .content) button")
+      .evaluateAll((names) => names.map((name) => name.getBoundingClientRect()))
+    expect(content!.left - ratio!.right).toBeGreaterThanOrEqual(16)
+  })
+})
+
+test("what was sent larger than its plaintext has another colour", async () => {
+  await open()
+  await inspector.drop(sample)
+  await inspector.settled()
+  await inspector.filter("kind=plain,LZ4B")
+  await inspector.matches(" of ")
+  await inspector.rows()
+  const ratios = await inspector.page.$$eval(".row .ratio", (cells) =>
+    cells.map((cell) => [Number.parseFloat(cell.textContent!) < 1, getComputedStyle(cell).color]),
+  )
+  const colours = (larger: boolean) =>
+    new Set(ratios.filter(([is]) => is === larger).map(([, colour]) => colour))
+  expect([...colours(true), ...colours(false)]).toHaveLength(2)
+  expect(new Set([...colours(true), ...colours(false)]).size).toBe(2)
+  await inspector.page
+    .locator(".row", { has: inspector.page.locator(".larger") })
+    .first()
+    .click()
+  await inspector.page.locator("#facts .larger").filter({ hasText: /^0\./ }).waitFor()
+  // The connection in which everything became larger.
+  expect(await inspector.page.locator(".sums .larger").first().innerText()).toMatch(/^0\./)
+})
+
+test("the table has the focus without a ring, until a key is pressed", async () => {
+  await open()
+  const { page } = inspector
+  const outline = () =>
+    page.locator("#table").evaluate((table) => {
+      const { outlineStyle, outlineWidth } = getComputedStyle(table)
+      return [document.activeElement === table, outlineStyle === "none" ? "0px" : outlineWidth]
+    })
+  await inspector.drop(sample)
+  await inspector.settled()
+  expect(await outline()).toEqual([true, "0px"])
+  await page.keyboard.press("ArrowDown")
+  expect(await outline()).toEqual([true, "1px"])
+  await inspector.drop(sample)
+  await page.keyboard.press("Tab")
+  await page.keyboard.press("Shift+Tab")
+  expect(await outline()).toEqual([true, "1px"])
+  // Neither has the button of a file that was chosen with the mouse.
+  const label = page.locator(".dictionary .button")
+  await Promise.all([page.waitForEvent("filechooser"), label.click()])
+  expect(await label.evaluate((label) => getComputedStyle(label).outlineStyle)).toBe("none")
+})
+
 describe("an opened message", () => {
   const json = '{"id":12345678901234567890,"a":[],"a":[1,{"b":"\\u00e9"}]}'
   const long = ascii("0123456789abcdef".repeat(10_000))
@@ -350,6 +468,40 @@ describe("an opened message", () => {
     const facts = await inspector.text("facts")
     expect(facts).toContain(form)
     expect(facts).toContain("2023-11-14 22:13:20.123")
+  })
+
+  test("from an arena has its share of the arena's bytes, everywhere", async () => {
+    await open()
+    using codec = Codec.createSync({ arenas: true, minCompressSize: 0 })
+    const said = "the same again and again, "
+    const small = [[said, "topic"], [said], [said]]
+    const [[arena]] = codec.encodeBatch(small.map((parts) => parts.map(ascii))) as [[Uint8Array]]
+    await inspector.drop(write("arena.pcap", captureOf(message(arena))))
+    await inspector.settled()
+    await openRow(FIRST)
+    const wire = Number.parseInt((await inspector.rows())[FIRST - 1]![8]!, 10)
+    const facts = (await inspector.text("facts")).replaceAll("\n", " ")
+    expect(facts).toContain(`Wire ${wire} B of the arena's ${arena.length} B`)
+    expect(facts).toContain("Arena message 1 of 3")
+    const sizes = await inspector.page.locator(".part .size").allInnerTexts()
+    const shares = sizes.map((size) => {
+      const [, share, whole] = /plain, (\d+) of the arena's (\d+) bytes on the wire$/.exec(size)!
+      expect(Number(whole)).toBe(arena.length)
+      return Number(share)
+    })
+    expect(shares).toHaveLength(2)
+    expect(shares[0]! + shares[1]!).toBe(wire)
+    await look("Hex & wire")
+    await inspector.details(FIRST)
+    expect(await inspector.text("parts")).toContain(
+      `The whole arena on the wire, ${arena.length} B`,
+    )
+    const [saved] = await Promise.all([
+      inspector.page.waitForEvent("download"),
+      inspector.page.getByRole("button", { name: "Save arena" }).first().click(),
+    ])
+    expect(saved.suggestedFilename()).toBe(`message-${FIRST}-part-1.arena`)
+    expect(Uint8Array.from(readFileSync(await saved.path()))).toEqual(Uint8Array.from(arena))
   })
 
   test("is shown in windows if it is long, and can be saved completely", async () => {
@@ -457,7 +609,7 @@ test.each([
   await open({ file })
   expect(await inspector.settled()).toBe("done")
   expect(await inspector.text("name")).toBe(name)
-  expect(await inspector.text("summary")).toMatch(/^4 connections · \d+ messages · .* · 1 error$/)
+  expect(await inspector.text("summary")).toMatch(/^5 connections · \d+ messages · .* · 1 error$/)
 })
 
 test("several files are read as one, compressed or not", async () => {
@@ -476,7 +628,7 @@ test("several files are read as one, compressed or not", async () => {
   await inspector.choose(second, first)
   expect(await inspector.settled()).toBe("done")
   expect(await inspector.text("name")).toBe("ring.pcap1.gz and 1 more")
-  expect(await inspector.text("summary")).toMatch(/^4 connections · \d+ messages · .* · 1 error$/)
+  expect(await inspector.text("summary")).toMatch(/^5 connections · \d+ messages · .* · 1 error$/)
 })
 
 test("a file of which the compressed data is damaged is refused, by its name", async () => {
@@ -548,6 +700,9 @@ test("charts have a table of their data, and show the values under the pointer",
 
   await inspector.filter("kind=LZ4D")
   await inspector.page.locator("#sizes .nothing").waitFor()
+  await inspector.filter("kind=error")
+  await inspector.page.locator("#ratio .nothing", { hasText: /^None$/ }).waitFor()
+  await inspector.page.locator("#throughput svg").waitFor()
 })
 
 test("everything works with the keyboard", async () => {
@@ -771,7 +926,7 @@ test("captures embedded in the page are read as one", async () => {
   await open({ file: page })
   expect(await inspector.settled()).toBe("done")
   expect(await inspector.text("name")).toBe("sample.pcap and 1 more")
-  expect(await inspector.text("summary")).toMatch(/^4 connections/)
+  expect(await inspector.text("summary")).toMatch(/^5 connections/)
 })
 
 test("a dictionary missing in the capture can be given", async () => {
@@ -798,6 +953,21 @@ test("a dictionary missing in the capture can be given", async () => {
   await marked.first().click()
   await page.locator("dd").filter({ hasText: "probably needed" }).waitFor()
   expect(await page.locator("#connections").textContent()).toMatch(/a dictionary may have been/)
+  // A warning that does not fit ends with an ellipsis; all of it is in its title, or shown if chosen.
+  const warning = page.locator(".tag.error").first()
+  const isCut = () =>
+    warning.evaluate((tag) => {
+      const right = tag.closest(".connection")!.getBoundingClientRect().right
+      const clipped = tag.getBoundingClientRect().right > right
+      return { clipped, cut: tag.scrollWidth > tag.clientWidth }
+    })
+  expect(await isCut()).toEqual({ clipped: false, cut: true })
+  expect(await warning.evaluate((tag) => getComputedStyle(tag).textOverflow)).toBe("ellipsis")
+  expect(await warning.getAttribute("title")).toBe(await warning.textContent())
+  await page.locator(".connection").first().click()
+  await page.locator(".connection[aria-pressed=true]").waitFor()
+  expect(await isCut()).toEqual({ clipped: false, cut: false })
+  await page.locator(".connection").first().click()
   await page.locator("#dictionary").setInputFiles(write("events.dict", dictionary))
   await page.locator("#dictionary-name").filter({ hasText: "events.dict" }).waitFor()
   await inspector.settled()

@@ -96,16 +96,50 @@ describe("a recording that is served", () => {
     await rows(inspector, 100)
     await lastIs(inspector, "message 99")
     const [top] = await inspector.rows()
+    const latest = page.locator("#latest")
+    expect(await latest.isVisible()).toBe(false)
     await page.locator(".row", { hasText: "message 95" }).click()
     await inspector.details(FIRST_ROWS + 96)
-    // The details take the place of the end.
+    // The selected row stays where it is, and a button leads back to the end.
+    const selected = page.locator(".row[aria-selected=true]", { hasText: "message 95" })
+    const place = () => selected.boundingBox()
+    const before95 = await place()
+    await served.write(recorded.next(100))
+    await rows(inspector, 200)
+    expect(await place()).toEqual(before95)
+    await latest.click()
+    await lastIs(inspector, "message 199")
+    await latest.waitFor({ state: "hidden" })
+    expect(await page.evaluate(() => document.activeElement?.id)).toBe("table")
+    await served.write(recorded.next(100))
+    await rows(inspector, 300)
+    await lastIs(inspector, "message 299")
+    // It still follows when the details make room.
+    await page.locator("#close").click()
+    await lastIs(inspector, "message 299")
+    // Keys select as well; End is the one that follows.
+    await page.keyboard.press("ArrowUp")
+    await served.write(recorded.next(50))
+    await rows(inspector, 350)
+    await latest.waitFor()
+    await page.keyboard.press("End")
+    await lastIs(inspector, "message 349")
+    await served.write(recorded.next(50))
+    await rows(inspector, 400)
+    await lastIs(inspector, "message 399")
+    await page.locator("#table").evaluate((table) => {
+      table.scrollTop = 24 * 90
+    })
+    await page.locator(".row", { hasText: "message 95" }).click()
+    await inspector.details(FIRST_ROWS + 96)
+    // To scroll to the end does the same as the button.
     await page.locator("#table").evaluate((table) => {
       table.scrollTop = table.scrollHeight
     })
-    await lastIs(inspector, "message 99")
-    await served.write(recorded.next(100))
-    await rows(inspector, 200)
-    await lastIs(inspector, "message 199")
+    await lastIs(inspector, "message 399")
+    await served.write(recorded.next(50))
+    await rows(inspector, 450)
+    await lastIs(inspector, "message 449")
 
     // It does not follow any more once one has scrolled away, and the selected row is still there.
     await page.locator("#table").hover()
@@ -115,9 +149,10 @@ describe("a recording that is served", () => {
     await page.locator(".row[aria-selected=true]", { hasText: "message 95" }).waitFor()
     const before = (await inspector.rows())[0]
     expect(before?.[0]).not.toBe(top?.[0])
-    await served.write(recorded.next(300))
+    await served.write(recorded.next(50))
     await rows(inspector, 500)
     expect((await inspector.rows())[0]).toEqual(before)
+    expect(await latest.isVisible()).toBe(true)
     await page.locator("#table").focus()
     await page.keyboard.press("Enter")
     await inspector.details(FIRST_ROWS + 96)
@@ -126,6 +161,8 @@ describe("a recording that is served", () => {
     await live(inspector, /^Ended$/)
     expect(await inspector.settled()).toBe("done")
     await rowsAtEnd(inspector, 500)
+    // Nothing is to come.
+    expect(await latest.isVisible()).toBe(false)
     expect(inspector.failures).toEqual([])
     const others = inspector.requests.filter(
       (url) => !url.startsWith(served.url) && !url.startsWith("blob:"),
@@ -246,6 +283,9 @@ describe.each(["light", "dark"] as const)("in %s colours", (colorScheme) => {
     await served.write(recorded.next(100))
     await rows(inspector, 100)
     found.push(...(await accessibilityMistakes(inspector, "live")))
+    await inspector.page.locator("#table").press("Home")
+    await inspector.page.locator("#latest").waitFor()
+    found.push(...(await accessibilityMistakes(inspector, "live, not followed")))
     served.process.kill("SIGINT")
     await live(inspector, /^Ended: /)
     found.push(...(await accessibilityMistakes(inspector, "ended")))

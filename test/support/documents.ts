@@ -17,7 +17,9 @@ export interface Block {
  * are declarations, which `npm run check` compares with those in dist/.
  */
 export function documentedBlocks(): Block[] {
-  const docs = readdirSync(join(root, "docs")).map((file) => `docs/${file}`)
+  const docs = readdirSync(join(root, "docs"))
+    .filter((file) => file.endsWith(".md"))
+    .map((file) => `docs/${file}`)
   return ["README.md", ...docs.sort()].flatMap((document) =>
     blocksOf(document, readFileSync(join(root, document), "utf8")),
   )

@@ -1,6 +1,6 @@
 /** References in README.md and the other documents. */
 import { existsSync, readdirSync, readFileSync } from "node:fs"
-import { dirname, join } from "node:path"
+import { basename, dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { describe, expect, test } from "vitest"
 
@@ -27,8 +27,14 @@ function anchors(text: string): string[] {
   })
 }
 
+/** Returns the links and images of a document that are files. */
+const linksIn = (file: string): string[] =>
+  [...read(file).matchAll(/(?:\]\(|\bsrc(?:set)?=")((?!\w+:)[^)\s"]+)[)"]/g)].map(
+    ([, link]) => link!,
+  )
+
 describe.each(documents)("%s", (file) => {
-  const links = [...read(file).matchAll(/\]\(((?!\w+:)[^)\s]+)\)/g)].map(([, link]) => link!)
+  const links = linksIn(file)
 
   test("links to existing targets", () => {
     for (const link of links) {
@@ -44,8 +50,9 @@ test("documents in the package only link to files in the package", () => {
   const { files } = JSON.parse(read("package.json")) as { files: string[] }
   const inPackage = documents.filter((file) => file === "README.md" || isPacked(file, files))
   for (const file of inPackage)
-    for (const [, link] of read(file).matchAll(/\]\(((?!\w+:)[^)#\s]+)[^)]*\)/g)) {
-      const target = join(dirname(file), link!)
+    for (const link of linksIn(file)) {
+      const [path = ""] = link.split("#")
+      const target = path === "" ? file : join(dirname(file), path)
       expect(target === "README.md" || isPacked(target, files), `${file}: ${link}`).toBe(true)
     }
 })
@@ -64,7 +71,9 @@ test.each([...documents, "package.json"])("%s names no repository that is not ou
 
 test("docs/README.md lists every document", () => {
   const listed = [...read("docs/README.md").matchAll(/\| \[(.*?)\]\(/g)].map(([, name]) => name)
-  const others = readdirSync(join(root, "docs")).filter((file) => file !== "README.md")
+  const others = markdownIn("docs")
+    .map((file) => basename(file))
+    .filter((file) => file !== "README.md")
   expect(listed.sort()).toEqual(others.sort())
 })
 

@@ -70,6 +70,25 @@ test("a part without its frame, a frame of tcp://, and one that more follow", as
   )
 })
 
+test("the parts of an arena have shares of its bytes, which add up to it", async () => {
+  using codec = Codec.createSync({ arenas: true, minCompressSize: 0 })
+  const small = [["a topic", text.slice(0, 99)], [text.slice(0, 80)], [""]]
+  const [[arena]] = codec.encodeBatch(small.map((parts) => parts.map((part) => Buffer.from(part))))
+  const bytes = message(arena as Uint8Array)
+  const [, row] = await json(bytes)
+  const shares = row.messages.map(({ parts }: { parts: { wireBytes: number }[] }) =>
+    parts.map(({ wireBytes }) => wireBytes),
+  )
+  expect(shares.map((parts: number[]) => parts.length)).toEqual([2, 1, 1])
+  expect(shares.flat().reduce((sum: number, share: number) => sum + share, 0)).toBe(arena?.length)
+  const { lines } = await decode(bytes)
+  expect(lines.slice(1, 4)).toEqual([
+    "byte 0: message 1 of 3 in an arena, 2 parts",
+    `  byte 2: LZ4A, from an arena; ${shares[0][0]} of the arena's ${arena?.length} bytes, 7 plain`,
+    "    a topic",
+  ])
+})
+
 test("a connection's beginning, with its commands", async () => {
   const bytes = concat(greeting(), ready("PUSH"), message(plain))
   const [, first, command] = (await decode(bytes)).lines

@@ -291,6 +291,10 @@ describe("--json", async () => {
       arena: { index: 1, messages: 2 },
       parts: [{ kind: "LZ4A" }, { kind: "LZ4A" }],
     })
+    // Parts from an arena have shares of it.
+    const sum = (parts: { wireBytes: number }[]) =>
+      parts.reduce((sum, { wireBytes }) => sum + wireBytes, 0)
+    for (const { wireBytes, parts } of typed("message")) expect(sum(parts)).toBe(wireBytes)
     expect(typed("dictionary")).toMatchObject([
       { from: "client", wireBytes: 2004, dictionaryBytes: 2000, text: dictionary.toString() },
     ])

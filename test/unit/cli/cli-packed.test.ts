@@ -29,6 +29,9 @@ test("inspect --json prints some of the parts, and how many there are besides", 
   const row = jsonLines(stdout).find(({ type }) => type === "message")
   expect(row.parts).toHaveLength(printed)
   expect(row).toMatchObject({ wireBytes: arena.length, more })
+  const shares = row.parts.map(({ wireBytes }: { wireBytes: number }) => wireBytes)
+  expect(Math.min(...shares)).toBeGreaterThanOrEqual(0)
+  expect(shares.reduce((sum: number, share: number) => sum + share, 0)).toBeLessThan(arena.length)
 })
 
 test("inspect prints the number of all, and with --full what is left out", async () => {

@@ -12,7 +12,7 @@ import type {
 import { CaptureReader } from "../../../src/capture/reader.js"
 import { CaptureIndex, PREVIEW_BYTES } from "../../../src/inspector/capture-index.js"
 import { Column, Records } from "../../../src/inspector/columns.js"
-import { roundUp } from "../../../src/inspector/format.js"
+import { isLarger, partSizes, roundUp } from "../../../src/inspector/format.js"
 import { indentJson } from "../../../src/inspector/json.js"
 import { inOneLine, readable } from "../../../src/inspector/readable.js"
 import { chartsOf } from "../../../src/inspector/series.js"
@@ -386,6 +386,29 @@ test.each([
   expect(roundUp(number)).toBeCloseTo(rounded, 12)
 })
 
+test.each([
+  [99, 100, true],
+  [100, 100, false],
+  // Shown as 1.00×.
+  [1_000_000, 1_000_004, false],
+  [0, 4, false],
+])("%d bytes as %d on the wire are shown as larger: %s", (plain, wire, larger) => {
+  expect(isLarger(plain, wire)).toBe(larger)
+})
+
+test("the sizes of a part say which are the arena's", () => {
+  const arenaBytes = undefined
+  expect(partSizes({ plainBytes: 1, wireBytes: 5, arenaBytes })).toBe(
+    "1 byte plain, 5 bytes on the wire",
+  )
+  expect(partSizes({ plainBytes: undefined, wireBytes: 20, arenaBytes })).toBe(
+    "20 bytes on the wire",
+  )
+  expect(partSizes({ plainBytes: 206, wireBytes: 63, arenaBytes: 1569 })).toBe(
+    "206 bytes plain, 63 of the arena's 1,569 bytes on the wire",
+  )
+})
+
 describe("JSON", () => {
   test.each([
     ["{}", "{}"],
@@ -491,4 +514,17 @@ test("of messages that are encrypted, the bytes on the wire are shown, sorted, f
   expect(sum(charts.plain)).toBe(0)
   expect(sum(charts.wireSizes)).toBe(20)
   expect(charts.plainSizes).toEqual([])
+})
+
+test("the sample has each form that sockets send, and what READY says", () => {
+  const sample = new URL("../../../src/inspector/sample.pcap", import.meta.url)
+  const reader = new CaptureReader()
+  const events = [...reader.push(readFileSync(sample)), ...reader.end()]
+  const kinds = events.flatMap((event) =>
+    event.type === "message" ? event.message.parts.map(({ kind }) => kind) : [],
+  )
+  expect(new Set(kinds)).toEqual(new Set(["plain", "LZ4D", "LZ4B", "LZ4A", "ZSTD", "ZSTA"]))
+  const said = events.flatMap((event) => (event.type === "command" ? [event.command.detail] : []))
+  expect(said.join("\n")).toMatch(/X-Lz4-Revision "2"/)
+  expect(said.join("\n")).toMatch(/X-Zstd-Revision "2"/)
 })

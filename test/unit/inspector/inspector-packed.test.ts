@@ -24,6 +24,11 @@ test("have rows, details of some parts, and content that is searched and saved",
   expect(rows[0]).toMatchObject({ forms: ["LZ4A"], plainBytes: NOISE.length, cut: true })
   const details = await loading.details(view.number, 2)
   expect(details.parts).toHaveLength(200)
+  // Its share is that of the message, which the row says; what can be saved is the arena.
+  const [first] = details.parts
+  expect(first?.wireBytes).toBeLessThan(details.row.wireBytes)
+  expect(first?.arenaBytes).toBe(packedPair(x).length)
+  expect(loading.opened.bytes(0, "wire", 0, 1e6)).toEqual(packedPair(x))
   expect(loading.opened.bytes(199, "plain", 0, 10)).toEqual(x)
   // More than the index has of it.
   loading.filter("parts>100 text~(x\\s){60}")
