@@ -402,7 +402,7 @@ async function readKeys(file: File): Promise<void> {
 /** Uses another key log, with which the open capture is read again. */
 function setKeys(given: typeof keys, connections = 0): void {
   keys = given
-  setText(
+  setCutText(
     byId("keys-name"),
     given ? `${given.name}${connections > 0 ? `, ${count(connections)}` : ""}` : "none",
   )

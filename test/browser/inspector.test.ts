@@ -413,7 +413,7 @@ test("the table has the focus without a ring, until a key is pressed", async () 
   await page.keyboard.press("Shift+Tab")
   expect(await outline()).toEqual([true, "1px"])
   // Neither has the button of a file that was chosen with the mouse.
-  const label = page.locator(".dictionary .button")
+  const label = page.locator("label:has(#dictionary)")
   await Promise.all([page.waitForEvent("filechooser"), label.click()])
   expect(await label.evaluate((label) => getComputedStyle(label).outlineStyle)).toBe("none")
 })
