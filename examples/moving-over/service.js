@@ -1,3 +1,4 @@
+import { once } from "node:events"
 import { setTimeout as sleep } from "node:timers/promises"
 import { Publisher, Reply } from "zeromq-lz4"
 
@@ -13,7 +14,7 @@ export async function startService({ orders, prices, version }) {
   const stop = new AbortController()
   const working = Promise.all([answer(reply, version), publish(publisher, version, stop.signal)])
   return {
-    schemes: () => ({ orders: schemesOf(reply), prices: schemesOf(publisher) }),
+    schemes: async () => ({ orders: await schemeOf(reply), prices: await schemeOf(publisher) }),
     async stop() {
       stop.abort()
       // The ports have to be free before the next version binds them.
@@ -37,8 +38,9 @@ async function publish(publisher, version, stopping) {
   }
 }
 
-/** What the peers of a socket speak. Those of an endpoint that is tcp:// itself are not listed. */
-function schemesOf(socket) {
-  const schemes = socket.lz4.connections.map(({ scheme }) => scheme)
-  return schemes.length > 0 ? schemes.join(", ") : "tcp"
+/** What the peer of a socket speaks. Those of an endpoint that is tcp:// itself are not listed. */
+async function schemeOf({ lz4 }) {
+  // A client that was replaced is still listed until it has disconnected.
+  while (lz4.connections.length > 1) await once(lz4, "disconnect")
+  return lz4.connections[0]?.scheme ?? "tcp"
 }

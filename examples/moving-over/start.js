@@ -55,7 +55,7 @@ async function release() {
 async function show(step) {
   const answer = await buyer.order("Ada")
   const price = await watcher.priceOf(`v${releases}`)
-  const schemes = service.schemes()
+  const schemes = await service.schemes()
   console.log(step)
   console.log(`  orders  ${schemes.orders.padEnd(8)} ${answer}`)
   console.log(`  prices  ${schemes.prices.padEnd(8)} v${releases} sells tea for ${price} €`)
