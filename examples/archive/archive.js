@@ -57,6 +57,7 @@ function* partsOf(message, maxPlainLength) {
   for (let at = 0; at < message.length; ) {
     const start = at + PART_HEAD_BYTES
     const end = start + message.readUInt32LE(at + 1)
+    if (end > message.length) throw new Error("a part ends after its message")
     const bytes = message.subarray(start, end)
     yield message[at] === COMPRESSED ? CompressedPart.from(bytes, maxPlainLength) : bytes
     at = end

@@ -20,6 +20,7 @@ request.events.on("handshake:error:auth", () => {
 request.connect(ENDPOINT, { level: "adaptive" })
 
 await request.send("How warm is it?")
+// Ends without an answer if the socket has been closed.
 for await (const [answer] of request) {
   console.log(`${name}: ${answer}`)
   break

@@ -17,7 +17,7 @@ const clients = await allowClients({ file: clientList })
 // With CURVE nothing is compressed unless a level is given. It is safe for answers in which nothing is
 // secret, or that have no text of others: see the package's docs/curve.md.
 await server.bind(ENDPOINT, { level: "adaptive" })
-console.log(`server: listens at ${server.lastEndpoint} for ${clients.size} client`)
+console.log(`server: listens at ${server.lastEndpoint}, clients on its list: ${clients.size}`)
 process.send?.("listening")
 
 for (const signal of ["SIGINT", "SIGTERM"])

@@ -12,19 +12,20 @@ import {
   until,
 } from "../browser/engines.js"
 import { python } from "../interop/python.js"
-import { pack, root, temporaryDirectory } from "../support/packed.js"
+import { type Packed, pack, root, temporaryDirectory } from "../support/packed.js"
 import type { Group } from "../support/process-group.js"
 import { withoutWarning } from "../support/running-script.js"
 import { eventually, freePort } from "../support/sockets.js"
-import { folders, install, manifestOf, start } from "./installed.js"
+import { filesOf, folders, install, manifestOf, start } from "./installed.js"
 
 const directory = temporaryDirectory()
 const at = (...path: string[]) => join(directory.path, ...path)
+let packed: Packed
 let browser: Engine
 
 beforeAll(async () => {
-  const { tarball } = pack(directory.path)
-  const installing = folders.map((name) => install(name, tarball, directory.path))
+  packed = pack(directory.path)
+  const installing = folders.map((name) => install(name, packed.tarball, directory.path))
   browser = inChromium(await launchChromium())
   await Promise.all(installing)
 })
@@ -55,7 +56,7 @@ const examples: Record<string, () => void> = {
       const lines = await outputOf("curve", { ENDPOINT })
       expect(lines).toEqual([
         "made the keys of a server, a client and a stranger in keys/",
-        `server: listens at ${ENDPOINT} for 1 client`,
+        `server: listens at ${ENDPOINT}, clients on its list: 1`,
         "client: How warm is it? It is 21 °C.",
         ...[expect.anything(), expect.anything()],
       ])
@@ -193,6 +194,12 @@ test("each folder has a test, and a line in the README", () => {
 
 describe.each(folders)("%s", (name) => {
   const { dependencies, scripts } = manifestOf(name)
+
+  test("is in the package, with all its files and nothing that it has made", () => {
+    const inPackage = packed.files.filter((file) => file.startsWith(`examples/${name}/`))
+    const own = filesOf(name).map((file) => `examples/${name}/${file}`)
+    expect(inPackage.sort()).toEqual(own.sort())
+  })
 
   test("wants a version of the package that is not older than this one", () => {
     const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))

@@ -1,6 +1,6 @@
 /** The folders of examples/, installed and started as their READMEs say. */
 import { execFile, spawn } from "node:child_process"
-import { cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { cpSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { promisify } from "node:util"
 
@@ -13,6 +13,16 @@ const source = join(root, "examples")
 export const folders: readonly string[] = readdirSync(source, { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name)
+
+/** What somebody may have installed in the folders of examples/, or the examples have made. */
+const isMade = (path: string) =>
+  /(^|\/)(node_modules|\.venv|keys|package-lock\.json|[^/]+\.archive)(\/|$)/.test(path)
+
+/** Returns the files of an example. */
+export const filesOf = (name: string): string[] =>
+  readdirSync(join(source, name), { recursive: true, encoding: "utf8" }).filter(
+    (file) => !isMade(file) && statSync(join(source, name, file)).isFile(),
+  )
 
 interface Manifest {
   dependencies: Record<string, string>
@@ -28,9 +38,7 @@ export const manifestOf = (name: string): Manifest =>
  */
 export async function install(name: string, tarball: string, directory: string): Promise<string> {
   const at = join(directory, name)
-  // What somebody may have installed there, or made.
-  const isMade = (path: string) => /\/(node_modules|\.venv|keys|package-lock\.json)$/.test(path)
-  cpSync(join(source, name), at, { recursive: true, filter: (path) => !isMade(path) })
+  for (const file of filesOf(name)) cpSync(join(source, name, file), join(at, file))
   const manifest = manifestOf(name)
   if (!manifest.dependencies["zeromq-lz4"]) throw new Error(`${name} does not name zeromq-lz4`)
   manifest.dependencies["zeromq-lz4"] = `file:${tarball}`
