@@ -25,6 +25,7 @@ const projects: Record<string, object> = {
   "quiet-waiting": { ...long, include: waiting },
   browser: oneByOne,
   package: oneByOne,
+  examples: oneByOne,
   loaders: oneByOne,
   platforms: { ...oneByOne, exclude: exchange },
   "platforms-exchange": { include: exchange },

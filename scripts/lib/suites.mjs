@@ -108,6 +108,7 @@ export const suites = [
   { name: "fuzz", suite: counts(own("fuzz", "--fixed")), cores: 2 },
   { name: "browser", suite: vitest("browser") },
   { name: "package", suite: vitest("package"), after: ["runtimes"] },
+  { name: "examples", suite: vitest("examples"), cores: 0.75, after: ["python"] },
   { name: "soak", suite: vitest("soak") },
   { name: "simulation", suite: vitest("simulation") },
   { name: "interop", suite: vitest("interop"), cores: 0.5, after: ["python", "Rust peer"] },

@@ -11,7 +11,13 @@ const markdownIn = (directory: string): string[] =>
     .filter((file) => file.endsWith(".md"))
     .map((file) => join(directory, file))
 
-const documents = ["", "docs", "bench", "src", "wasm", "test/recorded"].flatMap(markdownIn)
+const examples = readdirSync(join(root, "examples"), { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => `examples/${name}`)
+const documents = [
+  ...["", "docs", "bench", "src", "wasm", "test/recorded", "examples"],
+  ...examples,
+].flatMap(markdownIn)
 
 /** Returns the anchors of a document's headings, as on GitHub: those of equal headings have a number. */
 function anchors(text: string): string[] {

@@ -3,7 +3,7 @@
  * CommonJS and in strict TypeScript, command lines in a shell, and the output that they show.
  */
 import { AsyncResource } from "node:async_hooks"
-import { type ChildProcess, execFile, spawn } from "node:child_process"
+import { execFile, spawn } from "node:child_process"
 import {
   copyFileSync,
   existsSync,
@@ -15,7 +15,7 @@ import {
   writeFileSync,
 } from "node:fs"
 import { join } from "node:path"
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { curveKeyPair, Pull, Push } from "zeromq-lz4"
 import { Codec, trainDictionary } from "zeromq-lz4/codec"
 
@@ -26,6 +26,7 @@ import { conversation } from "../support/capture-files.js"
 import { captureOf } from "../support/captures.js"
 import { documentedBlocks, shape, shownOutput, toCommonJs } from "../support/documents.js"
 import { root, temporaryDirectory } from "../support/packed.js"
+import { Group } from "../support/process-group.js"
 import { Running, withoutWarning } from "../support/running-script.js"
 import { freePort, use } from "../support/sockets.js"
 import { greeting, message, ready } from "../support/zmtp.js"
@@ -285,24 +286,6 @@ async function orders(): Promise<Uint8Array> {
   const start = Date.UTC(2026, 10, 21, 12, 35, 7, 504)
   for (const [i, packet] of packets.entries()) packet.time = BigInt(start + 37 * i) * 1_000_000n
   return captureOf(packets)
-}
-
-/** A shell and the programs that it runs. */
-class Group extends Running {
-  readonly cwd: string
-
-  constructor(shell: ChildProcess, cwd: string) {
-    super(shell)
-    this.cwd = cwd
-    onTestFinished(() => {
-      if (this.running) this.signal("SIGKILL")
-    })
-  }
-
-  /** Sends a signal to all of them, as a terminal does. */
-  signal(signal: NodeJS.Signals): void {
-    process.kill(-this.process.pid!, signal)
-  }
 }
 
 const expected = (line: string | RegExp) =>
