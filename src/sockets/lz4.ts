@@ -112,11 +112,32 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
   #reconnects = 0
   readonly #flush: (timeoutMs: number) => Promise<void>
 
-  /** @internal */
-  constructor(context: AsyncResource, flush: (timeoutMs: number) => Promise<void>) {
+  readonly #onListeners: (lz4: Lz4, areThere: boolean) => void
+
+  /** @internal @param onListeners called when listeners are added or removed. */
+  constructor(
+    context: AsyncResource,
+    flush: (timeoutMs: number) => Promise<void>,
+    onListeners: (lz4: Lz4, areThere: boolean) => void = () => {},
+  ) {
     super()
     this.#context = context
     this.#flush = flush
+    this.#onListeners = onListeners
+  }
+
+  // All methods of EventEmitter that add or remove listeners call one of these.
+  static {
+    const changing = ["on", "addListener", "prependListener", "removeListener", "off"] as const
+    for (const name of [...changing, "removeAllListeners"] as const) {
+      const change = EventEmitter.prototype[name] as (...args: unknown[]) => unknown
+      const value = function (this: Lz4, ...args: unknown[]) {
+        change.apply(this, args)
+        this.#onListeners(this, this.eventNames().length > 0)
+        return this
+      }
+      Object.defineProperty(Lz4.prototype, name, { value, writable: true, configurable: true })
+    }
   }
 
   /**

@@ -44,7 +44,7 @@ export interface Core {
 }
 
 const states = new WeakMap<Socket, SocketState>()
-/** The `lz4` of each socket. Weak, because its listeners may refer to the socket. */
+/** The `lz4` of each socket. */
 const lz4Objects = new WeakMap<Socket, Lz4>()
 
 export function stateOf(socket: Socket): SocketState | undefined {
@@ -63,7 +63,7 @@ export function ensureState(socket: Socket): SocketState {
 
 /**
  * What this package keeps for a socket, with the options that cannot be read back. It does not refer to
- * the socket, which may be collected.
+ * the socket, which may be collected, unless somebody listens to its `lz4`.
  */
 export class SocketState {
   readonly typeOptions: TypeOptions = {
@@ -96,6 +96,11 @@ export class SocketState {
   /** The async context in which the socket was created. `lz4` is created later. */
   readonly #context = new AsyncResource("ZEROMQ_LZ4")
   #lz4: WeakRef<Lz4> | undefined
+  /**
+   * The same while it has listeners, with the socket, which they keep until it is closed, as those of
+   * zeromq.js's `events` do.
+   */
+  #heard: { lz4: Lz4; socket: Socket } | undefined
   optionChanges = 0
   earlyOperations: EarlyOperations<Core> | undefined
   /** Whose bind, unbind or proxy is in progress, during which nothing else may use the socket. */
@@ -115,21 +120,23 @@ export class SocketState {
 
   /** Returns the object that `lz4Of` created, or a new one if the socket was collected. */
   get lz4(): Lz4 {
-    return this.#lz4?.deref() ?? this.#newLz4()
+    return this.#heard?.lz4 ?? this.#lz4?.deref() ?? this.#newLz4()
   }
 
   lz4Of(socket: Socket): Lz4 {
     let lz4 = lz4Objects.get(socket)
     if (!lz4) {
-      lz4 = this.#newLz4()
+      lz4 = this.#newLz4((lz4, areThere) => {
+        this.#heard = areThere ? { lz4, socket } : undefined
+      })
       lz4Objects.set(socket, lz4)
       this.#lz4 = new WeakRef(lz4)
     }
     return lz4
   }
 
-  #newLz4(): Lz4 {
-    return new Lz4(this.#context, async (timeoutMs) => this.core?.flush(timeoutMs))
+  #newLz4(onListeners?: (lz4: Lz4, areThere: boolean) => void): Lz4 {
+    return new Lz4(this.#context, async (timeoutMs) => this.core?.flush(timeoutMs), onListeners)
   }
 
   /** @throws Error with code EBUSY while the socket is blocked. */
