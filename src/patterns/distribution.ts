@@ -111,6 +111,7 @@ export class Distribution implements Flushable, SharedBatch {
     const missing = this.#active + this.#missing
     for (let i = this.#active; i < missing; i++) this.#pipes.at(i).out.countDropped()
     this.#missing = 0
+    const errors: unknown[] = []
     for (let i = 0; i < this.#matching; ) {
       const { out } = this.#pipes.at(i)
       if (!out.checkWrite()) {
@@ -119,12 +120,17 @@ export class Distribution implements Flushable, SharedBatch {
         this.#pipes.swap(this.#matching, --this.#active)
       } else if (out.conflates) {
         // A conflating pipe keeps only its latest message, so it cannot share a batch.
-        out.write(message)
+        try {
+          out.write(message)
+        } catch (error) {
+          errors.push(error)
+        }
         this.#pipes.swap(i, --this.#matching)
       } else i++
     }
     if (this.#matching > 0) this.#share(message)
     this.#matching = 0
+    if (errors.length > 0) throw errors[0]
   }
 
   /** Sends a command to all pipes, as `Outbound.writeCommand` does. */

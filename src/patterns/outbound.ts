@@ -182,7 +182,8 @@ export class Outbound implements Flushable {
   /**
    * Queues a message, of whose small parts copies are kept. Returns false if there is no room.
    *
-   * @throws Error of the encoder. The message was not accepted then; those before it stay queued.
+   * @throws Error of the encoder, or if memory runs out. The message was not accepted then; those before
+   * it stay queued.
    */
   write(message: Message): boolean {
     if (!this.credit.accepts && !this.checkWrite()) return false
@@ -190,21 +191,26 @@ export class Outbound implements Flushable {
     const bytes = plainLength(message)
     if (bytes === Number.POSITIVE_INFINITY) this.#writeAsCame(message)
     else this.#write(message, bytes)
+    if (this.conflates) this.#checkFlushes() // they do not wait for what was replaced
     return true
   }
 
   #write(message: Message, bytes: number): void {
-    if (this.conflates) this.drop()
+    if (this.conflates) this.queue.replace(message, bytes)
     else if (this.queue.isLarge(message, bytes)) {
       this.#writeLarge(message)
       return
-    } else if (this.queue.isFullFor(bytes)) {
+    } else this.#append(message, bytes)
+    this.credit.written++
+    this.#flushLater()
+  }
+
+  #append(message: Message, bytes: number): void {
+    if (this.queue.isFullFor(bytes)) {
       this.queue.encode()
       this.#flushNow()
     }
     this.queue.append(message, bytes)
-    this.credit.written++
-    this.#flushLater()
   }
 
   /** Queues a message with parts as they came, or their plaintext where that is not possible. */
@@ -214,8 +220,8 @@ export class Outbound implements Flushable {
       this.#write(sent, plainLength(sent))
       return
     }
-    if (this.conflates) this.drop()
-    this.queue.pushAsCame(sent)
+    if (this.conflates) this.queue.replaceAsCame(sent)
+    else this.queue.pushAsCame(sent)
     this.credit.written++
     this.#flushDue()
   }

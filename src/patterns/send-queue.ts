@@ -123,6 +123,30 @@ export class SendQueue<Connection extends QueueConnection> {
     this.#batch.append(message, bytes)
   }
 
+  /**
+   * Queues a copy of a message in place of all others. `bytes` is its `plainLength`.
+   *
+   * @throws Error if memory runs out. The others stay then.
+   */
+  replace(message: Message, bytes: number): void {
+    this.encoder.endBatch() // the new one chooses its effort
+    const batch = this.#openBatch()
+    batch.append(message, bytes)
+    this.#clear()
+    this.#batch = batch
+  }
+
+  /**
+   * Queues a message with parts that its encoder passes on as they came, in place of all others.
+   *
+   * @throws Error of the encoder. The others stay then.
+   */
+  replaceAsCame(message: Message): void {
+    const chunk = this.encoder.encodeAsCame(message)
+    this.clear()
+    this.push(chunk)
+  }
+
   #openBatch(): Batch {
     // A conflated message must not leave early, because the next one may replace it; nor may any other
     // overtake what is queued.
@@ -190,9 +214,13 @@ export class SendQueue<Connection extends QueueConnection> {
   }
 
   #dropBatch(): void {
+    this.#releaseBatch()
+    this.encoder.endBatch()
+  }
+
+  #releaseBatch(): void {
     this.#batch?.release()
     this.#batch = undefined
-    this.encoder.endBatch()
   }
 
   /**
@@ -235,10 +263,16 @@ export class SendQueue<Connection extends QueueConnection> {
   }
 
   clear(): void {
+    this.#clear()
+    this.encoder.endBatch()
+  }
+
+  /** Drops everything but the effort, which may be that of the next batch. */
+  #clear(): void {
     this.pending?.clear()
     this.#chunkBytes = 0
     this.#changes?.clear()
-    this.#dropBatch()
+    this.#releaseBatch()
     this.#credit.sent = this.#credit.written
   }
 }

@@ -51,6 +51,16 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: "a message that cannot be encoded replaces the latest of a socket that conflates",
+    patches: [
+      {
+        file: "src/patterns/send-queue.ts",
+        from: "    const chunk = this.encoder.encodeAsCame(message)\n    this.clear()\n",
+        to: "    this.clear()\n    const chunk = this.encoder.encodeAsCame(message)\n",
+      },
+    ],
+  },
+  {
     name: "messages for an XPUB wait without a limit",
     patches: [
       {
@@ -550,8 +560,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: OUTBOUND,
-        from: "    this.queue.append(message, bytes)\n    this.credit.written++\n    this.#flushLater()",
-        to: "    this.queue.append(message, bytes)\n    this.credit.written++\n    if (this.queue.batched > 1) this.#flushLater()",
+        from: "    this.credit.written++\n    this.#flushLater()",
+        to: "    this.credit.written++\n    if (this.queue.batched > 1) this.#flushLater()",
       },
     ],
   },

@@ -7,7 +7,7 @@ import { Dealer, Publisher, Pull, Push, Subscriber } from "zeromq-lz4"
 import { payload } from "../../bench/payloads.mjs"
 import { rawZmtpPeer } from "../support/raw-peer.js"
 import { eventually, use } from "../support/sockets.js"
-import { ANY, plain, threaded } from "../support/threads.js"
+import { ANY, plain, text, threaded } from "../support/threads.js"
 import { concat, SENTINELS } from "../support/wire.js"
 import { message } from "../support/zmtp.js"
 
@@ -68,6 +68,33 @@ describe.each([
     },
   )
 })
+
+test.each([
+  { where: "", options: plain },
+  { where: " on a thread", options: threaded },
+])(
+  "a message that there is no memory for does not replace the latest$where",
+  async ({ options }) => {
+    const [push, pull] = [use(new Push({ conflate: true })), use(new Pull())]
+    await pull.bind(ANY, options)
+    const address = pull.lastEndpoint as string
+    await pull.unbind(address)
+    push.connect(address, options)
+    await push.send("latest")
+    const large = Buffer.alloc(MIB)
+    const { allocUnsafeSlow } = Buffer
+    Buffer.allocUnsafeSlow = () => {
+      throw new RangeError("no memory")
+    }
+    try {
+      expect(() => push.send(large)).toThrow("no memory")
+    } finally {
+      Buffer.allocUnsafeSlow = allocUnsafeSlow
+    }
+    await pull.bind(address, options)
+    expect(await text(pull)).toBe("latest")
+  },
+)
 
 const receivers = [
   {

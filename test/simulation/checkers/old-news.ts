@@ -200,10 +200,15 @@ export class OldNews implements Checker {
     return Math.max(0, ...others.map(([, ms]) => ms + ACTS_MS))
   }
 
-  /** Whether the peer at the other end has begun to end its connections, which takes it a poll or two. */
-  #isEnding(link: Link, { number }: SocketSpec): boolean {
+  /**
+   * Whether the peer at the other end may end a connection before it has read everything: it has begun to
+   * end all of its connections, which takes it a poll or two, or its heartbeat may, as in libzmq, while
+   * there is no room for what it is sent.
+   */
+  #mayLose(link: Link, { number }: SocketSpec): boolean {
     const ends = endsOf(this.#run, link)
     const peer = ends?.dialling.number === number ? ends.accepting : ends?.dialling
+    if (peer?.options.heartbeatInterval !== undefined) return true
     return [...this.#run.actedMs.keys()].some(
       (action) => action.socket === peer?.number && isEnd(action),
     )
@@ -218,8 +223,8 @@ export class OldNews implements Checker {
     let afterMs = lingers ? this.#lastEndOfOthers(spec) : 0
     let links = 0
     for (const [link, handle] of this.#handlesOf(spec)) {
-      // One that the socket closes itself has all that was sent, unless the peer is ending it.
-      const isKept = lingers && !link.wasCut && !link.isOver && !this.#isEnding(link, spec)
+      // One that the socket closes itself has all that was sent, unless the peer may end it.
+      const isKept = lingers && !link.wasCut && !link.isOver && !this.#mayLose(link, spec)
       const isEmptied = isKept && endsFirst(handle)
       const over = isEmptied ? undefined : this.#overSince(spec, link, handle)
       if (over === undefined) links++

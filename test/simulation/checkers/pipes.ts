@@ -52,7 +52,8 @@ interface PipeState {
   }
   readonly isTerminated: boolean
   readonly isWritable: boolean
-  readonly connection: { readonly blocked: boolean } | undefined
+  /** On a thread, one that has ended stays while messages that it received wait for room. */
+  readonly connection: { readonly blocked: boolean; readonly isClosing?: boolean } | undefined
 }
 
 export class Pipes implements Checker {
@@ -280,7 +281,8 @@ export class Pipes implements Checker {
       waits("changes of subscriptions are not written")
     if (!connection.blocked && chunks + batched > 0)
       waits(`${chunks} chunks and ${batched} messages are not written`)
-    if (isCalm && isWritable && connection.blocked && !this.#areBeingRead())
+    const waitsForRoom = isStopped && connection.isClosing
+    if (isCalm && isWritable && connection.blocked && !waitsForRoom && !this.#areBeingRead())
       waits("a connection is blocked, and nothing is on its way")
   }
 }

@@ -2,6 +2,7 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest"
 
 import type { Chunk } from "../../../src/codec/chunk.js"
+import { plainOf, TriedPart } from "../../../src/codec/formed-part.js"
 import { Distribution } from "../../../src/patterns/distribution.js"
 import { type Flushable, flushSoon, Rest } from "../../../src/patterns/flusher.js"
 import type { PipeEvents, PipeOptions } from "../../../src/patterns/pipe.js"
@@ -11,8 +12,9 @@ class FailingSender extends PlainSender {
   /** Content that cannot be encoded. */
   refused: string | undefined
 
-  override encode(batch: Uint8Array, message: readonly Uint8Array[] = []): Chunk {
+  override encode(batch: Uint8Array, parts: readonly Uint8Array[] = []): Chunk {
     const { refused } = this
+    const message = parts.map(plainOf)
     if (
       refused !== undefined &&
       [batch, ...message].some((one) => Buffer.from(one).includes(refused))
@@ -23,6 +25,8 @@ class FailingSender extends PlainSender {
 }
 
 const large = (text: string) => [Buffer.from(text.padEnd(200_000, "."))]
+/** A message of send() with `compress: true`. */
+const tried = (text: string) => parts(text).map((part) => new TriedPart(part))
 const short = (texts: string[]) => texts.map((text) => text.replaceAll(".", ""))
 
 describe("a pipe whose encoder throws", () => {
@@ -117,6 +121,52 @@ describe("a pipe whose encoder throws", () => {
   })
 })
 
+describe("with conflate, a message that cannot be sent leaves the one that it would replace", () => {
+  const allocateNothing = () => {
+    const allocate = vi.spyOn(Buffer, "allocUnsafeSlow").mockImplementation(() => {
+      throw new RangeError("no memory")
+    })
+    onTestFinished(() => allocate.mockRestore())
+    return allocate
+  }
+
+  describe.each([
+    { when: "before there is a connection", attaches: false },
+    { when: "while the network has no room", attaches: true },
+  ])("$when", ({ attaches }) => {
+    test.each([
+      { latest: "copied", make: parts },
+      { latest: "encoded", make: tried },
+    ])("if the latest is $latest", async ({ make }) => {
+      const sender = new FailingSender()
+      const peer = new Peer(silent, { conflate: true }, sender)
+      const { pipe, connection } = peer
+      connection.room = 0
+      if (attaches) peer.attach()
+      for (const text of ["earlier", "latest"]) pipe.out.write(make(text))
+      const flushed = vi.fn()
+      pipe.out.whenFlushed({ isOver: false, flushed })
+      sender.refused = "bad"
+      expect(() => pipe.out.write(tried("bad"))).toThrow("no memory for bad")
+      const allocate = allocateNothing()
+      expect(() => pipe.out.write(large("too large"))).toThrow("no memory")
+      allocate.mockRestore()
+      expect(flushed).not.toHaveBeenCalled()
+      expect(pipe.out.waiting.messages).toBe(1)
+      if (!attaches) peer.attach()
+      connection.drain()
+      await burst()
+      expect(connection.take()).toEqual(["latest"])
+      expect(flushed).toHaveBeenCalledOnce()
+      for (const message of [tried("next"), parts("last")]) {
+        pipe.out.write(message)
+        await burst()
+      }
+      expect(connection.take()).toEqual(["next", "last"])
+    })
+  })
+})
+
 describe("a distribution whose encoder throws", () => {
   const make = (options: Partial<PipeOptions> = {}) => {
     const sender = new FailingSender()
@@ -165,6 +215,16 @@ describe("a distribution whose encoder throws", () => {
     await burst()
     expect(short(a.connection.written)).toEqual(["1"])
     expect(short(b.connection.written)).toEqual(["1", "2"])
+  })
+
+  test("with conflate, delivers to all other pipes", async () => {
+    const { dist, sender, add } = make({ conflate: true })
+    const peers = [add(), add(new FailingSender()), add(), add(new FailingSender())]
+    dist.sendToAll(parts("1"))
+    sender.refused = "2"
+    expect(() => dist.sendToAll(tried("2"))).toThrow("no memory for 2")
+    await burst()
+    expect(peers.map(({ connection }) => connection.take())).toEqual([["1"], ["2"], ["1"], ["2"]])
   })
 
   test("throws once for a batch that fails at the end of a burst, and continues at a mark of 1", async () => {
