@@ -237,6 +237,17 @@ describe("a key log", () => {
     }
   })
 
+  test("has the keys behind lines that a full disk cut off, and not those of comments", () => {
+    const others = [5, 6].map((i) => `CURVE ${hex(pair(i).publicKey)} ${"0e".repeat(32)}`)
+    const [other, last] = others as [string, string]
+    for (const length of [1, 6, 7, 60, 71, 100, other.length]) {
+      const text = `# ${last}\n${line}\n${other.slice(0, length)}${other.slice(0, 70)}${line}\n# ${last}`
+      const log = new KeyLog(text)
+      expect(log.size).toBe(length === other.length ? 2 : 1)
+      expect(log.keyOf(publicKey)).toBeDefined()
+    }
+  })
+
   test("says in which line there is no key, and does not quote it", () => {
     expect(() => new KeyLog(`# keys\n${line}\nsecret\n`)).toThrow(
       new SyntaxError(
