@@ -9,7 +9,8 @@ import {
 } from "zeromq-lz4/capture"
 import { Codec } from "zeromq-lz4/codec"
 
-import { captured, eventsOf, linesOf, saidIn } from "../../support/captures.js"
+import { conversation } from "../../support/capture-files.js"
+import { captured, captureOf, eventsOf, linesOf, saidIn } from "../../support/captures.js"
 import { pair, someBytes } from "../../support/curve.js"
 import { curveConversation } from "../../support/curve-conversation.js"
 import { concat, plainPart } from "../../support/wire.js"
@@ -140,6 +141,27 @@ describe("a connection whose handshake is not in the capture", () => {
     ])
     expect(lines.at(-1)).toBe("client: plain 9")
   })
+})
+
+test("keys are tried for a limited time, however many there are", () => {
+  const lines = Array.from({ length: 20_000 }, (_, i) => {
+    const key = i.toString(16).padStart(64, "0")
+    return `CURVE ${key} ${key}\n`
+  })
+  const { log, seal } = curveConversation()
+  const packets = (client: string) =>
+    conversation([["client", seal.client(message(plainPart(bytes("text"))))]], {
+      ...inside,
+      client,
+    })
+  const known = packets("127.0.0.1:50000")
+  const many = Array.from({ length: 40 }, (_, i) => packets(`127.0.0.2:${50_000 + i}`))
+  const keys = new KeyLog(lines.join(""))
+  using reader = new CaptureReader({ keys })
+  reader.push(captureOf(many.flat()))
+  keys.add(log)
+  const last = linesOf(reader.push(captureOf(known).subarray(24)))
+  expect(last.at(-1)).toBe("client: MESSAGE encrypted, 33 bytes")
 })
 
 test("a key that is logged later opens what follows", () => {
