@@ -81,10 +81,11 @@ export class Decryption {
     const frame = new Uint8Array(framesLength([body]))
     writeFrames(frame, 0, [body])
     const side = this.#sides[from]
-    side.begin(messageCounter(body), ranges, time)
-    openFrames(loadCurveSync(), key, from !== this.#clientSide, frame, (inner) =>
-      side.read(inner, ranges, time),
-    )
+    openFrames(loadCurveSync(), key, from !== this.#clientSide, frame, (inner) => {
+      // Not before it is open: the counter of a forged one can be any.
+      side.begin(messageCounter(body), ranges, time)
+      side.read(inner, ranges, time)
+    })
     return true
   }
 

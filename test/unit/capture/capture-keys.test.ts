@@ -218,6 +218,20 @@ describe("damage", () => {
     ])
   })
 
+  test("the counter of a frame that was changed does not count", () => {
+    const changed = frames[4]!.slice()
+    changed.fill(0xff, 2 + 8, 2 + 16)
+    expect(
+      saidIn(captured([...said, ["client", changed], ["client", frames[5]!]]), withKeys(log)).slice(
+        -3,
+      ),
+    ).toEqual([
+      "client: ERR_ZMTP_CURVE: a MESSAGE was changed on the way, or sealed with another key",
+      "client: MESSAGE encrypted, 30 bytes",
+      "client: plain d",
+    ])
+  })
+
   test("a message whose end is missing is an error", () => {
     expect(read(0)).toEqual([
       "client: ERR_CAPTURE_TRUNCATED: the capture ends between two parts of a message",
