@@ -177,11 +177,11 @@ class OpenedSide implements Holder {
       this.#isSkipping = !isLast
       return
     }
-    if (!(flags & COMMAND))
+    if (!(flags & COMMAND || this.#frames.isLost))
       for (let i = 0; i < ranges.length; i += 2)
         appendRange(this.#ranges, ranges[i] as number, ranges[i + 1] as number)
     this.#frames.read(frame, 0, ranges[0] ?? 0, time)
-    if (isLast) this.#ranges = []
+    if (isLast || this.#frames.isLost) this.#ranges = []
     const bytes = this.#frames.heldBytes + this.#ranges.length * NUMBER_BYTES
     this.#unfinished.set(this, bytes, time)
   }
@@ -190,11 +190,13 @@ class OpenedSide implements Holder {
     const { maxBytes } = this.#unfinished
     const max = `the unfinished messages of all connections take more than ${maxBytes} bytes`
     this.#frames.forget(max, time)
+    this.#ranges = []
   }
 
   end(): string | undefined {
     const place = this.#frames.end()
     this.#frames.drop()
+    this.#ranges = []
     this.#unfinished.set(this, 0, undefined)
     return place
   }

@@ -86,6 +86,11 @@ export class FrameReader {
     )
   }
 
+  /** Whether the current message is dropped, up to its end. */
+  get isLost(): boolean {
+    return this.#messageLost
+  }
+
   get #isCommand(): boolean {
     return (this.#head.flags & COMMAND) !== 0
   }

@@ -121,8 +121,8 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
 
   end(from: Side, time: Time, cut: boolean): void {
     let isComplete = this.#directions[from].end(time, cut)
-    const place = isComplete && this.#decryption?.end(from)
-    if (place) {
+    const place = this.#decryption?.end(from)
+    if (isComplete && place) {
       isComplete = false
       const what = cut ? "the capture" : "the connection"
       const message = `${what} ends ${place}`

@@ -232,6 +232,29 @@ describe("damage", () => {
     ])
   })
 
+  test("what is not complete is dropped with its connection, whose end is its last event", () => {
+    const { said, log, seal } = curveConversation()
+    const part = seal.client(frame(plainPart(new Uint8Array(1 << 20)), MORE))
+    const half = seal.client(text("half")).subarray(0, 20)
+    const packets = Array.from({ length: 300 }, (_, i) =>
+      conversation([...said, ["client", part], ["client", half]], {
+        client: `127.0.0.1:${i + 1}`,
+        closed: "FIN",
+        segmentBytes: 1 << 15,
+      }),
+    )
+    using reader = new CaptureReader(withKeys(log))
+    const errors: string[] = []
+    reader.push(captureOf([]))
+    for (const one of packets)
+      for (const event of reader.push(captureOf(one).subarray(24)))
+        if (event.type === "error") errors.push(event.error.message)
+    expect(errors).toHaveLength(300)
+    expect(new Set(errors)).toEqual(
+      new Set(["the connection ends after 18 of the 41 bytes of a frame"]),
+    )
+  })
+
   test("a message whose end is missing is an error", () => {
     expect(read(0)).toEqual([
       "client: ERR_CAPTURE_TRUNCATED: the capture ends between two parts of a message",
