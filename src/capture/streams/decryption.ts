@@ -74,12 +74,19 @@ export class Decryption {
    *
    * @throws CipherError if the key does not open it.
    */
-  message(from: Side, body: Uint8Array, ranges: readonly number[], time: Time): boolean {
+  message(
+    from: Side,
+    body: Uint8Array,
+    hasMore: boolean,
+    ranges: readonly number[],
+    time: Time,
+  ): boolean {
     if (body.length < MESSAGE_EXTRA_BYTES) return false
     const key = this.#find() ?? this.#try(from, body)
     if (!key) return false
     const frame = new Uint8Array(framesLength([body]))
     writeFrames(frame, 0, [body])
+    if (hasMore) frame[0] = (frame[0] as number) | MORE
     const side = this.#sides[from]
     openFrames(loadCurveSync(), key, from !== this.#clientSide, frame, (inner) => {
       // Not before it is open: the counter of a forged one can be any.
@@ -141,7 +148,8 @@ class OpenedSide implements Holder {
     const inner: FrameHandlers = {
       command: (side, body, time, offset) => handlers.command(side, body, time, offset, []),
       commandLost: () => {},
-      message: (side, wire, _, time) => handlers.message(side, wire, this.#ranges, time),
+      isAlone: () => false,
+      message: (side, wire, _, time) => handlers.message(side, wire, this.#ranges, time, false),
       error: (error) => handlers.error(error),
     }
     this.#frames = new FrameReader(inner, from, budgetBytes)
