@@ -243,7 +243,7 @@ export interface CaptureOptions {
   /**
    * Keys of connections with CURVE, whose messages are decrypted with them. A connection is recognised
    * by the HELLO of its handshake. If that is not in the capture, all keys are tried with its first
-   * messages.
+   * messages, but only about half a million keys in all.
    */
   keys?: KeyLog
   /**

@@ -2,7 +2,8 @@ import { KEY_BYTES } from "../curve/curve.js"
 
 /** Longer lines are comments, or none that are allowed. */
 const LINE_MAX_CHARS = 1000
-const LINE = /^CURVE ([0-9a-f]{64}) ([0-9a-f]{64})$/i
+/** A key; behind a line that a full disk cut off, there is no end of a line. */
+const KEY = /CURVE ([0-9a-f]{64}) ([0-9a-f]{64})(?=$|CURVE)/gi
 
 /**
  * The keys of connections with CURVE, as `ZEROMQ_LZ4_KEYLOG` makes a process write them: a line
@@ -41,8 +42,11 @@ export class KeyLog {
     const lines = (this.#rest + text).split("\n")
     this.#rest = lines.pop() as string
     for (const line of lines) this.#addLine(line.trim())
-    // The last line of a file may have no end.
-    if (this.#take(this.#rest) || this.#rest.length <= LINE_MAX_CHARS) return
+    if (this.#rest.length <= LINE_MAX_CHARS) {
+      // The last line of a file may have no end.
+      if (!this.#rest.startsWith("#")) this.#take(this.#rest)
+      return
+    }
     this.#addLine(this.#rest)
     this.#lines--
     this.#rest = "#" // the beginning of a long comment
@@ -69,14 +73,17 @@ export class KeyLog {
     throw new SyntaxError(`line ${this.#lines} of the key log is not ${what}`)
   }
 
-  /** Adds the key in a line. Returns false if it has none. */
+  /** Adds the key in a line, or those behind lines that were cut off. Returns false if it has none. */
   #take(line: string): boolean {
-    const [, client, key] = LINE.exec(line) ?? []
-    if (!client || !key) return false
-    const bytes = new Uint8Array(KEY_BYTES)
-    for (let i = 0; i < KEY_BYTES; i++) bytes[i] = Number.parseInt(key.slice(2 * i, 2 * i + 2), 16)
-    this.#keys.set(client.toLowerCase(), bytes)
-    return true
+    let isFound = false
+    for (const [, client = "", key = ""] of line.matchAll(KEY)) {
+      isFound = true
+      const bytes = new Uint8Array(KEY_BYTES)
+      for (let i = 0; i < KEY_BYTES; i++)
+        bytes[i] = Number.parseInt(key.slice(2 * i, 2 * i + 2), 16)
+      this.#keys.set(client.toLowerCase(), bytes)
+    }
+    return isFound
   }
 }
 

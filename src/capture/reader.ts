@@ -17,7 +17,7 @@ import { SharedMemory } from "./streams/memory.js"
 import { ZmtpConnection } from "./streams/zmtp-connection.js"
 
 /** Keys that are tried in all: a few seconds. */
-const TRIES_MAX = 1 << 22
+const TRIES_MAX = 1 << 20
 
 /** The names of `CaptureOptions`. */
 export const OPTION_NAMES: readonly string[] = ["maxMessageSize", "dictionary", "keys", "wasm"]

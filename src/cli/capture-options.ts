@@ -78,6 +78,15 @@ export function decodingOf(
   return { maxMessageSize, keys, dictionary: dictionaryChoice(common, values["dictionary-for"]) }
 }
 
+/** Returns the files of dictionaries and keys that options name, which are inputs as captures are. */
+export function secretFilesOf(
+  values: Values<typeof DICTIONARY & typeof KEYS & typeof DECODING>,
+): string[] {
+  const scoped = values["dictionary-for"] ?? []
+  const named = [values.dictionary, values.keys, ...scoped.map((value) => SCOPE.exec(value)?.[2])]
+  return named.filter((file) => file !== undefined)
+}
+
 const SCOPE = /^([1-9]\d*|(?:[1-9]\d*:)?(?:client|server))=(.+)$/s
 
 /**

@@ -40,7 +40,10 @@ export class KeyFile {
     try {
       this.log.add(text)
     } catch (error) {
-      throw new InputError(`--keys ${this.#name}: ${(error as SyntaxError).message}`)
+      throw notKeyLog(this.#name, error)
     }
   }
 }
+
+export const notKeyLog = (name: string, error: unknown): InputError =>
+  new InputError(`--keys ${name}: ${(error as SyntaxError).message}`)

@@ -1,3 +1,4 @@
+import { statSync } from "node:fs"
 import { DICTIONARY, KEYS } from "./capture-options.js"
 import { type Command, command, wholeNumber } from "./command.js"
 import { InputError, UsageError } from "./errors.js"
@@ -25,7 +26,12 @@ Prints the address of the page, for browsers on this computer, and ends with Ctr
     const [file] = files
     if (file === undefined) throw new UsageError("no FILE given")
     if (files.length > 1) throw new UsageError(`live takes one FILE; got ${files.length}`)
-    const secrets = { dictionary: dictionaryIn(dictionary), keys: keysIn(keys) }
+    // The content of a pipe is served as it comes.
+    const isPipe = keys !== undefined && statSync(keys, { throwIfNoEntry: false })?.isFIFO()
+    const secrets = {
+      dictionary: dictionaryIn(dictionary),
+      keys: isPipe ? { file: keys, bytes: new Uint8Array() } : keysIn(keys),
+    }
     await serve(file, portOf(port), secrets, open)
   },
 })

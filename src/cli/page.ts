@@ -5,6 +5,7 @@ import { basename, delimiter, dirname, join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { clearTimeout, setTimeout } from "../base/runtime.js"
 import { CaptureReader } from "../capture/index.js"
+import { KeyLog } from "../capture/key-log.js"
 import { withoutSecrets } from "../capture/without-secrets.js"
 import { DICTIONARY, FILE_HELP, filesOf, KEYS } from "./capture-options.js"
 import { type Command, command } from "./command.js"
@@ -18,7 +19,7 @@ import {
   UsageError,
 } from "./errors.js"
 import { nameOf, readStart } from "./input.js"
-import { KeyFile } from "./key-file.js"
+import { notKeyLog } from "./key-file.js"
 import { printBytes, printResult } from "./output.js"
 import { OutputFile } from "./output-file.js"
 
@@ -66,8 +67,15 @@ export const dictionaryIn = (file: string | undefined): Content | undefined =>
 /** Returns the key log that an option names. @throws InputError if it is none. */
 export function keysIn(file: string | undefined): Content | undefined {
   if (file === undefined) return undefined
-  new KeyFile(file)
-  return { file, bytes: readFileSync(file) }
+  const bytes = orInputError(
+    () => readFileSync(file), // once, because it may be a pipe
+    (error) => fileError(file, error),
+  )
+  orInputError(
+    () => new KeyLog(bytes.toString("latin1")),
+    (error) => notKeyLog(file, error),
+  )
+  return { file, bytes }
 }
 
 /** What the page gets besides a capture. */

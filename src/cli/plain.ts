@@ -1,7 +1,15 @@
 import { type PacketFile, pcap, pcapng } from "../capture/plain/packet-file.js"
 import { type PlainCounts, PlainPackets } from "../capture/plain/plain-packets.js"
 import { counted } from "../capture/reports/report.js"
-import { DECODING, DICTIONARY, decodingOf, FILE_HELP, filesOf, KEYS } from "./capture-options.js"
+import {
+  DECODING,
+  DICTIONARY,
+  decodingOf,
+  FILE_HELP,
+  filesOf,
+  KEYS,
+  secretFilesOf,
+} from "./capture-options.js"
 import { CaptureReading } from "./capture-reading.js"
 import { type Command, command } from "./command.js"
 import { InputError, UsageError } from "./errors.js"
@@ -26,7 +34,7 @@ ${FILE_HELP}`,
     const files = filesOf(positionals)
     checkName(output)
     const reading = new CaptureReading(files, decodingOf(values), true)
-    await untilClosed(savePlain(output, files, reading))
+    await untilClosed(savePlain(output, [...files, ...secretFilesOf(values)], reading))
   },
 })
 
@@ -44,10 +52,10 @@ function checkName(name: string): void {
 /** Writes what is read, and what was left out on standard error. */
 async function savePlain(
   name: string,
-  files: readonly string[],
+  inputs: readonly string[],
   reading: CaptureReading,
 ): Promise<void> {
-  const target = targetOf(name, files)
+  const target = targetOf(name, inputs)
   const packets = new PlainPackets()
   let pieces = [target.format.head()]
   let bytes = 0
@@ -85,12 +93,12 @@ interface Target {
   close(): void
 }
 
-function targetOf(name: string, files: readonly string[]): Target {
+function targetOf(name: string, inputs: readonly string[]): Target {
   if (name === "-") {
     const output = new Output()
     return { format: pcapng, write: (bytes) => output.write(bytes), close: () => {} }
   }
-  const file = new OutputFile("-o", name, files)
+  const file = new OutputFile("-o", name, inputs)
   return {
     format: name.toLowerCase().endsWith("ng") ? pcapng : pcap,
     write: (bytes) => file.append(bytes),

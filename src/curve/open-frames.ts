@@ -1,12 +1,32 @@
 import { FrameHead } from "../codec/frames.js"
 import { CipherError, COUNTER_BYTES, MESSAGE_EXTRA_BYTES } from "./cipher.js"
-import type { Curve } from "./curve.js"
+import { type Curve, NONCE_BYTES } from "./curve.js"
 import { type FramesSink, Opener } from "./opener.js"
 
 /** Bytes of a MESSAGE command before its counter: the length of its name, and the name. */
 const NAME_BYTES = 8
+/** What nonces of either side begin with. */
+const OF_CLIENT = new TextEncoder().encode("CurveZMQMESSAGEC")
+const OF_SERVER = new TextEncoder().encode("CurveZMQMESSAGES")
 /** ZL_E_FORGED in curve.h. */
 const FORGED = -4
+
+/**
+ * Returns whether the body of a MESSAGE command, which has at least MESSAGE_EXTRA_BYTES, is sealed with
+ * this key. Takes less time than openFrames().
+ */
+export function isSealedWith(
+  curve: Curve,
+  key: Uint8Array,
+  ofServer: boolean,
+  body: Uint8Array,
+): boolean {
+  const counter = body.subarray(NAME_BYTES, NAME_BYTES + COUNTER_BYTES)
+  const nonce = new Uint8Array(NONCE_BYTES)
+  nonce.set(ofServer ? OF_SERVER : OF_CLIENT)
+  nonce.set(counter, NONCE_BYTES - COUNTER_BYTES)
+  return curve.open(key, nonce, body.subarray(NAME_BYTES + COUNTER_BYTES)) !== undefined
+}
 
 /** Returns the counter of the MESSAGE command with this body, which has at least MESSAGE_EXTRA_BYTES. */
 export function messageCounter(body: Uint8Array): bigint {

@@ -181,7 +181,7 @@ export class Loading {
         this.#first = this.#newReading()
         return
       }
-      const text = await this.#keySource?.next()
+      const text = await this.#keySource?.next(() => this.#growing?.ended ?? true)
       if (text) this.#keys?.push({ step: this.#first.steps, text })
       await this.#first.step((events) => this.#add(events))
       if (this.#first.ended && this.#isReading) this.#endReading("done")

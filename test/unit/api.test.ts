@@ -49,7 +49,9 @@ describe.each(api)("$name", ({ name, text, exports, unchanged }) => {
 const tagsWithoutText = ({ tags }: Comment) => tags.filter(({ text }) => text.trim() === "")
 
 test("only docs/api.md has blocks of TypeScript, which are declarations", () => {
-  const documents = readdirSync(join(root, "docs")).map((file) => `docs/${file}`)
-  const withTypeScript = ["README.md", ...documents].filter((file) => /^```ts$/m.test(read(file)))
+  const documents = readdirSync(join(root, "docs")).filter((file) => file.endsWith(".md"))
+  const withTypeScript = ["README.md", ...documents.map((file) => `docs/${file}`)].filter((file) =>
+    /^```ts$/m.test(read(file)),
+  )
   expect(withTypeScript).toEqual(["docs/api.md"])
 })

@@ -3,7 +3,7 @@ import { COMMAND, framesLength, MORE, writeFrames } from "../../codec/frames.js"
 import { CipherError, MESSAGE_EXTRA_BYTES } from "../../curve/cipher.js"
 import { KEY_BYTES } from "../../curve/curve.js"
 import { loadCurveSync } from "../../curve/load.js"
-import { messageCounter, openFrames } from "../../curve/open-frames.js"
+import { isSealedWith, messageCounter, openFrames } from "../../curve/open-frames.js"
 import { COUNTER_BYTES, HELLO, INITIATE, nonce, VOUCH_BYTES } from "../../zmtp/curve-commands.js"
 import type { Side, Time } from "../events.js"
 import type { KeyLog } from "../key-log.js"
@@ -11,8 +11,10 @@ import { type FrameHandlers, FrameReader } from "./frame-reader.js"
 import type { Holder, Unfinished } from "./memory.js"
 import { appendRange } from "./ranges.js"
 
-/** Messages of a connection, whose beginning is not in the capture, with which all keys are tried. */
+/** Messages of a connection, whose beginning is not in the capture, with which keys are tried. */
 const TRIED_MESSAGES = 8
+/** Bytes of a message that take as long as the rest of a try. */
+const TRY_BYTES = 4096
 const NUMBER_BYTES = 8
 /** ZL_E_COUNTER in curve.h. */
 const NOT_LARGER = -3
@@ -33,7 +35,9 @@ export class Decryption {
   /** The client's short-term public key, and its side. */
   #client: Uint8Array | undefined
   #clientSide: Side | undefined
-  #triesLeft = TRIED_MESSAGES
+  #messagesLeft = TRIED_MESSAGES
+  /** Number of keys of the log that do not open this connection. */
+  #triedKeys = 0
   /** The key of the connection; undefined as long as the log has none. */
   key: Uint8Array | undefined
 
@@ -70,17 +74,25 @@ export class Decryption {
    *
    * @throws CipherError if the key does not open it.
    */
-  message(from: Side, body: Uint8Array, ranges: readonly number[], time: Time): boolean {
+  message(
+    from: Side,
+    body: Uint8Array,
+    hasMore: boolean,
+    ranges: readonly number[],
+    time: Time,
+  ): boolean {
     if (body.length < MESSAGE_EXTRA_BYTES) return false
+    const key = this.#find() ?? this.#try(from, body)
+    if (!key) return false
     const frame = new Uint8Array(framesLength([body]))
     writeFrames(frame, 0, [body])
-    const key = this.#find() ?? this.#try(from, frame)
-    if (!key) return false
+    if (hasMore) frame[0] = (frame[0] as number) | MORE
     const side = this.#sides[from]
-    side.begin(messageCounter(body), ranges, time)
-    openFrames(loadCurveSync(), key, from !== this.#clientSide, frame, (inner) =>
-      side.read(inner, ranges, time),
-    )
+    openFrames(loadCurveSync(), key, from !== this.#clientSide, frame, (inner) => {
+      // Not before it is open: the counter of a forged one can be any.
+      side.begin(messageCounter(body), ranges, time)
+      side.read(inner, ranges, time)
+    })
     return true
   }
 
@@ -94,29 +106,26 @@ export class Decryption {
     return this.key
   }
 
-  /** Tries all keys, if the HELLO is not in the capture. */
-  #try(from: Side, frame: Uint8Array): Uint8Array | undefined {
-    if (this.#client || this.#triesLeft === 0 || frame.length > CIPHER_BYTES) return undefined
-    this.#triesLeft--
-    for (const key of this.#keys.log.keys)
+  /** Tries the keys that were not tried before, if the HELLO is not in the capture. */
+  #try(from: Side, body: Uint8Array): Uint8Array | undefined {
+    if (this.#client || this.#messagesLeft === 0 || body.length > CIPHER_BYTES) return undefined
+    this.#messagesLeft--
+    const { log } = this.#keys
+    if (log.size === this.#triedKeys) return undefined
+    let i = 0
+    for (const key of log.keys) {
+      if (i++ < this.#triedKeys) continue
       for (const clientSide of [from, other(from)] as const) {
-        if (this.#keys.triesLeft-- <= 0) return undefined
-        if (!this.#opens(key, from !== clientSide, frame)) continue
+        if (this.#keys.triesLeft <= 0) return undefined
+        this.#keys.triesLeft -= 1 + body.length / TRY_BYTES
+        if (!isSealedWith(loadCurveSync(), key, from !== clientSide, body)) continue
         this.#clientSide = clientSide
         this.key = key
         return key
       }
-    return undefined
-  }
-
-  #opens(key: Uint8Array, ofServer: boolean, frame: Uint8Array): boolean {
-    try {
-      openFrames(loadCurveSync(), key, ofServer, frame, () => {})
-      return true
-    } catch (error) {
-      if (error instanceof CipherError) return false
-      throw error
+      this.#triedKeys++
     }
+    return undefined
   }
 }
 
@@ -139,7 +148,8 @@ class OpenedSide implements Holder {
     const inner: FrameHandlers = {
       command: (side, body, time, offset) => handlers.command(side, body, time, offset, []),
       commandLost: () => {},
-      message: (side, wire, _, time) => handlers.message(side, wire, this.#ranges, time),
+      isAlone: () => false,
+      message: (side, wire, _, time) => handlers.message(side, wire, this.#ranges, time, false),
       error: (error) => handlers.error(error),
     }
     this.#frames = new FrameReader(inner, from, budgetBytes)
@@ -175,11 +185,11 @@ class OpenedSide implements Holder {
       this.#isSkipping = !isLast
       return
     }
-    if (!(flags & COMMAND))
+    if (!(flags & COMMAND || this.#frames.isLost))
       for (let i = 0; i < ranges.length; i += 2)
         appendRange(this.#ranges, ranges[i] as number, ranges[i + 1] as number)
     this.#frames.read(frame, 0, ranges[0] ?? 0, time)
-    if (isLast) this.#ranges = []
+    if (isLast || this.#frames.isLost) this.#ranges = []
     const bytes = this.#frames.heldBytes + this.#ranges.length * NUMBER_BYTES
     this.#unfinished.set(this, bytes, time)
   }
@@ -188,11 +198,13 @@ class OpenedSide implements Holder {
     const { maxBytes } = this.#unfinished
     const max = `the unfinished messages of all connections take more than ${maxBytes} bytes`
     this.#frames.forget(max, time)
+    this.#ranges = []
   }
 
   end(): string | undefined {
     const place = this.#frames.end()
     this.#frames.drop()
+    this.#ranges = []
     this.#unfinished.set(this, 0, undefined)
     return place
   }

@@ -34,7 +34,10 @@ export interface FrameHandlers {
   command(from: Side, body: Uint8Array, time: Time, offset: number, ranges: number[]): void
   /** These bytes of a command belong to one that is not complete. */
   commandLost(ranges: number[]): void
-  message(from: Side, wire: Uint8Array[], ranges: number[], time: Time): void
+  /** Whether a frame with MORE is a message of its own, because MORE counts inside, as with CURVE. */
+  isAlone(from: Side, body: Uint8Array): boolean
+  /** `hasMore` is set for such a frame. */
+  message(from: Side, wire: Uint8Array[], ranges: number[], time: Time, hasMore: boolean): void
   error(error: CaptureError): void
 }
 
@@ -84,6 +87,11 @@ export class FrameReader {
       this.#parts.length * PART_BYTES +
       (this.#ranges.length + this.#commandRanges.length) * NUMBER_BYTES
     )
+  }
+
+  /** Whether the current message is dropped, up to its end. */
+  get isLost(): boolean {
+    return this.#messageLost
   }
 
   get #isCommand(): boolean {
@@ -255,12 +263,18 @@ export class FrameReader {
       this.#tooMuch(`a message of more than ${MESSAGE_MAX_PARTS} parts`, time)
       this.#loseMessage()
     }
-    if (this.#head.flags & MORE) return
+    const hasMore = (this.#head.flags & MORE) !== 0
+    if (hasMore && !this.#isAlone()) return
     const parts = this.#parts
     const ranges = this.#ranges
     this.#forgetMessage()
-    if (!this.#messageLost) this.#handlers.message(this.#from, parts, ranges, time)
+    if (!this.#messageLost) this.#handlers.message(this.#from, parts, ranges, time, hasMore)
     this.#messageLost = false
+  }
+
+  #isAlone(): boolean {
+    const [first] = this.#parts
+    return this.#parts.length === 1 && this.#handlers.isAlone(this.#from, first as Uint8Array)
   }
 
   #loseBody(): void {

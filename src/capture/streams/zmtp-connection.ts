@@ -121,8 +121,8 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
 
   end(from: Side, time: Time, cut: boolean): void {
     let isComplete = this.#directions[from].end(time, cut)
-    const place = isComplete && this.#decryption?.end(from)
-    if (place) {
+    const place = this.#decryption?.end(from)
+    if (isComplete && place) {
       isComplete = false
       const what = cut ? "the capture" : "the connection"
       const message = `${what} ends ${place}`
@@ -251,21 +251,34 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
     })
   }
 
-  message(from: Side, wire: Uint8Array[], ranges: number[], time: Time): void {
+  isAlone(from: Side, body: Uint8Array): boolean {
+    return this.#isEncrypted || this.#isCurveFromInside(from, [body])
+  }
+
+  message(from: Side, wire: Uint8Array[], ranges: number[], time: Time, hasMore: boolean): void {
     this.#isKnown = true
     const connection = this.#announce()
     if (this.#context.marks) return
     const offset = ranges[0] as number
-    if (!this.#isEncrypted && this.#isCurveFromInside(connection, from, wire)) {
+    if (this.#isCurveFromInside(from, wire)) {
       this.#isEncrypted = true
       this.#countEncrypted(connection)
+    } else if (this.#isGuess && !wire.every(isSealed)) {
+      // It was not CURVE, but looked like it.
+      this.#isEncrypted = false
+      this.#encrypted = connection.encrypted = undefined
     }
     if (this.#isEncrypted) {
       // libzmq sends the command MESSAGE without the command flag.
       for (const part of wire)
         if (commandName(part) !== "MESSAGE") this.#reportClear(from, time, offset)
-        else if (!this.#open(connection, from, part, ranges, time))
+        else if (!this.#open(connection, from, part, hasMore, ranges, time)) {
+          this.#mayLackDictionary(
+            from,
+            "a dictionary may have been in a message that was not opened",
+          )
           this.command(from, part, time, offset)
+        }
       return
     }
     this.#decode(connection, from, wire, ranges, time)
@@ -276,11 +289,12 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
     connection: Mutable<CaptureConnection>,
     from: Side,
     part: Uint8Array,
+    hasMore: boolean,
     ranges: readonly number[],
     time: Time,
   ): boolean {
     try {
-      const isOpen = this.#decryption?.message(from, part, ranges, time) ?? false
+      const isOpen = this.#decryption?.message(from, part, hasMore, ranges, time) ?? false
       this.#noteKey(connection)
       return isOpen
     } catch (error) {
@@ -291,13 +305,17 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
     }
   }
 
-  /** Returns whether a message shows that this is CURVE, whose handshake is not in the capture. */
-  #isCurveFromInside(
-    { begun, handshakes }: CaptureConnection,
-    from: Side,
-    [part, ...others]: readonly Uint8Array[],
-  ): boolean {
-    return !begun && !handshakes[from] && others.length === 0 && !!part && isSealed(part)
+  /** Returns whether a first message shows that this is CURVE, whose handshake is not in the capture. */
+  #isCurveFromInside(from: Side, [part, ...others]: readonly Uint8Array[]): boolean {
+    if (this.#isEncrypted || this.#tcp.begun || this.#connection?.handshakes[from]) return false
+    const isFirst = !this.#transports.client && !this.#transports.server
+    return isFirst && others.length === 0 && !!part && isSealed(part)
+  }
+
+  /** Whether nothing but the looks of messages says that this is CURVE. */
+  get #isGuess(): boolean {
+    const { client, server } = this.#connection?.handshakes ?? {}
+    return this.#isEncrypted && !client && !server && !this.#decryption?.key
   }
 
   #countEncrypted(connection: Mutable<CaptureConnection>): void {
@@ -321,6 +339,7 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
       this.#context.emit({ type: "command", connection, command })
     },
     commandLost: () => {},
+    isAlone: () => false,
     message: (from, wire, ranges, time) => this.#decode(this.#announce(), from, wire, ranges, time),
     error: (error) => this.error(error),
   }

@@ -9,10 +9,11 @@ import {
 } from "zeromq-lz4/capture"
 import { Codec } from "zeromq-lz4/codec"
 
-import { captured, eventsOf, linesOf, saidIn } from "../../support/captures.js"
+import { conversation } from "../../support/capture-files.js"
+import { captured, captureOf, eventsOf, linesOf, saidIn } from "../../support/captures.js"
 import { pair, someBytes } from "../../support/curve.js"
 import { curveConversation } from "../../support/curve-conversation.js"
-import { concat, plainPart } from "../../support/wire.js"
+import { concat, dictionaryPart, plainPart } from "../../support/wire.js"
 import { COMMAND, frame, MORE, message } from "../../support/zmtp.js"
 
 const bytes = (text: string): Uint8Array => new Uint8Array(Buffer.from(text))
@@ -91,6 +92,42 @@ test("a message is decoded again from its ranges, with the key of its connection
   }
 })
 
+describe("MORE outside, which some peers repeat there,", () => {
+  const { said, log, seal } = curveConversation()
+  const sealed = (text: string, inside: number, outside: number) => {
+    const bytesOf = seal.client(frame(plainPart(bytes(text)), inside))
+    bytesOf[0]! |= outside
+    return ["client", bytesOf] as const
+  }
+  const frames = [sealed("a", MORE, MORE), sealed("b", MORE, MORE), sealed("c", 0, 0)]
+
+  test.each([
+    ["in a whole connection", said, {}],
+    ["in one whose handshake is missing", [], inside],
+  ])("changes nothing %s", (_, before, options) => {
+    const file = captured([...before, ...frames], options)
+    const [connection] = decodeCapture(file, withKeys(log)).connections
+    const [{ ranges, parts }] = connection!.messages as [
+      (typeof connection & object)["messages"][0],
+    ]
+    expect(parts).toHaveLength(3)
+    const pieces = ranges.flatMap((at, i) =>
+      i % 2 === 0 ? [file.subarray(at, at + ranges[i + 1]!)] : [],
+    )
+    const how = { transport: "lz4+tcp", curveKey: connection!.curveKey } as const
+    expect(decodeFrames(concat(...pieces), how)).toMatchObject([{ parts }])
+  })
+
+  test("is refused if it is not inside, as peers do", () => {
+    const file = captured([...said, sealed("d", 0, MORE), sealed("e", 0, 0)])
+    expect(saidIn(file, withKeys(log)).slice(-3)).toEqual([
+      "client: ERR_ZMTP_CURVE: the head of a MESSAGE's frame is not allowed",
+      "client: MESSAGE encrypted, 30 bytes",
+      "client: plain e",
+    ])
+  })
+})
+
 describe("a connection whose handshake is not in the capture", () => {
   const { log, seal } = curveConversation()
   const file = captured(
@@ -140,6 +177,61 @@ describe("a connection whose handshake is not in the capture", () => {
     ])
     expect(lines.at(-1)).toBe("client: plain 9")
   })
+})
+
+test("what only looks like CURVE, in a recording that began in the middle, hides no message", () => {
+  const looks = message(bytes("\x07MESSAGE and so on, with more than thirty-three bytes"))
+  const messages = [looks, message(bytes("first")), looks, message(bytes("second"))]
+  const file = captured([["client", concat(...messages)]], inside)
+  expect(saidIn(file, withKeys(strangers))).toEqual([
+    "client: MESSAGE encrypted, 45 bytes",
+    "client: first",
+    "client: \x07MESSAGE and so on, with more than thirty-three bytes",
+    "client: second",
+  ])
+})
+
+test("keys are tried for a limited time, however many there are", () => {
+  const lines = Array.from({ length: 20_000 }, (_, i) => {
+    const key = i.toString(16).padStart(64, "0")
+    return `CURVE ${key} ${key}\n`
+  })
+  const { log, seal } = curveConversation()
+  const packets = (client: string) =>
+    conversation([["client", seal.client(message(plainPart(bytes("text"))))]], {
+      ...inside,
+      client,
+    })
+  const known = packets("127.0.0.1:50000")
+  const many = Array.from({ length: 40 }, (_, i) => packets(`127.0.0.2:${50_000 + i}`))
+  const keys = new KeyLog(lines.join(""))
+  using reader = new CaptureReader({ keys })
+  reader.push(captureOf(many.flat()))
+  keys.add(log)
+  const last = linesOf(reader.push(captureOf(known).subarray(24)))
+  expect(last.at(-1)).toBe("client: MESSAGE encrypted, 33 bytes")
+})
+
+test("a message that was not opened may have had the dictionary", () => {
+  const { said, log, seal } = curveConversation()
+  const dictionary = bytes("it was a dark and stormy night")
+  using codec = Codec.createSync({ dictionary })
+  const compressed = codec.encodePart(bytes("it was a dark and stormy night, ".repeat(9)))
+  const file = captured([
+    ...said,
+    ["client", seal.client(message(dictionaryPart(dictionary)))],
+    ["client", seal.client(message(compressed))],
+  ])
+  const keys = new KeyLog()
+  using reader = new CaptureReader({ keys })
+  const end = Buffer.from(file).lastIndexOf("\x07MESSAGE") - 2 - 70
+  reader.push(file.slice(0, end))
+  keys.add(log)
+  const [event] = reader.push(file.slice(end))
+  expect(event).toMatchObject({ message: { parts: [{ kind: "LZ4B", dictionary: "missing" }] } })
+  expect(event?.connection?.warning).toBe(
+    "messages of the client do not decode: a dictionary may have been in a message that was not opened",
+  )
 })
 
 test("a key that is logged later opens what follows", () => {
@@ -196,6 +288,43 @@ describe("damage", () => {
     ])
   })
 
+  test("the counter of a frame that was changed does not count", () => {
+    const changed = frames[4]!.slice()
+    changed.fill(0xff, 2 + 8, 2 + 16)
+    expect(
+      saidIn(captured([...said, ["client", changed], ["client", frames[5]!]]), withKeys(log)).slice(
+        -3,
+      ),
+    ).toEqual([
+      "client: ERR_ZMTP_CURVE: a MESSAGE was changed on the way, or sealed with another key",
+      "client: MESSAGE encrypted, 30 bytes",
+      "client: plain d",
+    ])
+  })
+
+  test("what is not complete is dropped with its connection, whose end is its last event", () => {
+    const { said, log, seal } = curveConversation()
+    const part = seal.client(frame(plainPart(new Uint8Array(1 << 20)), MORE))
+    const half = seal.client(text("half")).subarray(0, 20)
+    const packets = Array.from({ length: 300 }, (_, i) =>
+      conversation([...said, ["client", part], ["client", half]], {
+        client: `127.0.0.1:${i + 1}`,
+        closed: "FIN",
+        segmentBytes: 1 << 15,
+      }),
+    )
+    using reader = new CaptureReader(withKeys(log))
+    const errors: string[] = []
+    reader.push(captureOf([]))
+    for (const one of packets)
+      for (const event of reader.push(captureOf(one).subarray(24)))
+        if (event.type === "error") errors.push(event.error.message)
+    expect(errors).toHaveLength(300)
+    expect(new Set(errors)).toEqual(
+      new Set(["the connection ends after 18 of the 41 bytes of a frame"]),
+    )
+  })
+
   test("a message whose end is missing is an error", () => {
     expect(read(0)).toEqual([
       "client: ERR_CAPTURE_TRUNCATED: the capture ends between two parts of a message",
@@ -234,6 +363,17 @@ describe("a key log", () => {
       expect(log.size).toBe(1)
       expect(log.keyOf(publicKey)).toEqual(new Uint8Array(32).fill(15))
       expect(log.keyOf(pair(4).publicKey)).toBeUndefined()
+    }
+  })
+
+  test("has the keys behind lines that a full disk cut off, and not those of comments", () => {
+    const others = [5, 6].map((i) => `CURVE ${hex(pair(i).publicKey)} ${"0e".repeat(32)}`)
+    const [other, last] = others as [string, string]
+    for (const length of [1, 6, 7, 60, 71, 100, other.length]) {
+      const text = `# ${last}\n${line}\n${other.slice(0, length)}${other.slice(0, 70)}${line}\n# ${last}`
+      const log = new KeyLog(text)
+      expect(log.size).toBe(length === other.length ? 2 : 1)
+      expect(log.keyOf(publicKey)).toBeDefined()
     }
   })
 

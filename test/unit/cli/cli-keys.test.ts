@@ -1,7 +1,7 @@
 /** `--keys`: recordings of CURVE, with what ZEROMQ_LZ4_KEYLOG made a process write. */
-import { spawn } from "node:child_process"
-import { appendFileSync, readFileSync } from "node:fs"
-import { describe, expect, test } from "vitest"
+import { execFileSync, spawn } from "node:child_process"
+import { appendFileSync, chmodSync, readFileSync, statSync } from "node:fs"
+import { describe, expect, test, vi } from "vitest"
 
 import { captured } from "../../support/captures.js"
 import { main, runCommand } from "../../support/command.js"
@@ -64,6 +64,33 @@ test("the page gets the keys, and the capture as it is", async () => {
   const overwriting = await run("page", "--keys", "keys.log", "-o", "keys.log", "traffic.pcap")
   expect(overwriting.status).toBe(2)
   expect(readFileSync(at("keys.log"), "latin1")).toBe(log)
+})
+
+test("keys may come from a pipe", async () => {
+  const pipe = at("keys.pipe")
+  execFileSync("mkfifo", [pipe])
+  // The command runs in this process, and waits for another.
+  const write = () => spawn("cp", [at("keys.log"), pipe])
+  write()
+  const page = await run("page", "--keys", pipe, "-o", "-", "traffic.pcap")
+  expect(page.stdout).toContain(
+    `id="capture-keys" data-name="keys.pipe">${Buffer.from(log).toString("base64")}</script>`,
+  )
+  write()
+  const live = await RunningLive.start("--keys", pipe, at("traffic.pcap"))
+  await vi.waitFor(async () =>
+    expect(await (await fetch(`${live.url}keys?from=0`)).text()).toBe(log),
+  )
+})
+
+test("what was decrypted is as private as the keys, which it is not written over", async () => {
+  file("private.pcap", log)
+  chmodSync(at("private.pcap"), 0o600)
+  await run("plain", "--keys", "private.pcap", "-o", "opened.pcap", "traffic.pcap")
+  expect(statSync(at("opened.pcap")).mode & 0o777).toBe(0o600)
+  const over = await run("plain", "--keys", "private.pcap", "-o", "private.pcap", "traffic.pcap")
+  expect(over.status).toBe(2)
+  expect(readFileSync(at("private.pcap"), "latin1")).toBe(log)
 })
 
 test("live serves the key log as it grows", async () => {

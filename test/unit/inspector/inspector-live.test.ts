@@ -4,6 +4,7 @@ import { follow } from "../../../src/inspector/follow.js"
 import { GrowingFile } from "../../../src/inspector/growing-file.js"
 import { Loading } from "../../../src/inspector/loading.js"
 import { conversation, framesOf, pcapFile, type Said } from "../../support/capture-files.js"
+import { curveConversation } from "../../support/curve-conversation.js"
 import { loadingOf } from "../../support/loading-states.js"
 import { handshake, message } from "../../support/zmtp.js"
 
@@ -204,4 +205,31 @@ test("a chosen file is read again as long as it grows", async () => {
   versions.push("one")
   while (!file.ended) await file.change()
   expect(file.ending).toBe("the file was overwritten")
+})
+
+test("a key log that is served is asked for again, and not needed after the end", async () => {
+  const { said, log, seal } = curveConversation()
+  const sealed = (words: string): Said[number] => [
+    "client",
+    seal.client(message(text(`\0\0\0\0${words}`))),
+  ]
+  const first = sealed("first")
+  const before = pcapFile(framesOf(conversation([...said, first])))
+  const whole = pcapFile(framesOf(conversation([...said, first, sealed("last")])))
+  const answers = [new Error("none"), new Error("none"), new Response(log), new Error("stopped")]
+  vi.stubGlobal("fetch", async () => {
+    const answer = answers.length > 1 ? answers.shift() : answers[0]
+    if (answer instanceof Error) throw answer
+    return answer
+  })
+  const file = new GrowingFile("live.pcap")
+  const { loading, until } = loadingOf(file, { name: "keys.log", url: "http://localhost/keys" })
+  file.append(before)
+  void loading.run()
+  await until(({ messages }) => messages === 1)
+  file.append(whole.subarray(before.length))
+  file.end("zeromq-lz4 live does not answer")
+  const { phase, failure, messages } = await until(({ phase }) => phase !== "live")
+  expect({ phase, failure, messages }).toEqual({ phase: "done", failure: undefined, messages: 2 })
+  await loading.close()
 })
