@@ -224,5 +224,7 @@ function endpointError(error: unknown): Error {
   if (code === "ENODEV") return new InputError(`${address}: ${errorText(error)}`)
   if (code !== "EINVAL") return error as Error
   const what = message.replace("Invalid argument: ", "")
+  // It is said already, or the two ends do not go together, although each is well-formed.
+  if (address === undefined || what.includes("expected")) return new UsageError(what)
   return new UsageError(`${what}; expected HOST:PORT; only --from may have *`)
 }

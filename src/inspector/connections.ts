@@ -68,8 +68,9 @@ function item(connection: ShownConnection, chosen: boolean): HTMLButtonElement {
   const plainBytes = client.plainBytes + server.plainBytes
   const wireBytes = client.wireBytes + server.wireBytes
   const types = [client.socketType, server.socketType].map((type) => inOneLine(type ?? "?"))
+  const isOpened = connection.transport !== undefined
   const sums =
-    client.encrypted && server.encrypted
+    client.encrypted && server.encrypted && !isOpened
       ? `${plural(client.encrypted.messages + server.encrypted.messages, "encrypted message")} · ${bytes(client.encrypted.bytes + server.encrypted.bytes)}`
       : `${plural(client.messages + server.messages, "message")} · ${bytes(plainBytes)} in ${bytes(wireBytes)}`
   const larger = isLarger(plainBytes, wireBytes) && "larger"

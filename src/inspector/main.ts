@@ -404,7 +404,7 @@ function setKeys(given: typeof keys, connections = 0): void {
   keys = given
   setCutText(
     byId("keys-name"),
-    given ? `${given.name}${connections > 0 ? `, ${count(connections)}` : ""}` : "none",
+    given ? `${given.name}${connections > 0 ? `, ${plural(connections, "key")}` : ""}` : "none",
   )
   byId("no-keys").hidden = !given
   if (captures > 0) open(files)

@@ -6,6 +6,7 @@ import { ownOptions } from "../codec/options.js"
 import { LIST_MAX_BYTES, parseKeyList, withoutMark } from "../curve/key-list.js"
 import { formatKey, parseKey } from "../curve/keys.js"
 import { warn } from "../transport/diagnosis.js"
+import type { ZmqError } from "../transport/zmq-error.js"
 import { loadZeromq } from "../zeromq.js"
 import { ADDRESS } from "./zap.js"
 
@@ -62,7 +63,7 @@ export async function allowClients(
     await handler.bind(ADDRESS)
   } catch (error) {
     handler.close()
-    throw error
+    throw (error as ZmqError).code === "EADDRINUSE" ? alreadyHandled(error as ZmqError) : error
   }
   void answer(handler, list)
   return {
@@ -75,6 +76,11 @@ export async function allowClients(
       handler.close()
     },
   }
+}
+
+function alreadyHandled(error: ZmqError): ZmqError {
+  error.message += ": the context has a ZAP handler, of allowClients() or the program's own"
+  return error
 }
 
 async function answer(handler: zmq.Reply, list: KeyList): Promise<void> {

@@ -91,6 +91,7 @@ test("a context has one handler, and may have another after close()", async () =
   const first = await allowClients([one.publicKey], { context })
   await expect(allowClients([one.publicKey], { context })).rejects.toMatchObject({
     code: "EADDRINUSE",
+    message: expect.stringMatching(/^Address already in use: the context has a ZAP handler, /),
   })
   first.close()
   const second = await allowClients([one.publicKey], { context })

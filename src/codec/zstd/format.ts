@@ -1,6 +1,6 @@
 import * as carried from "zstd-wasm"
 import { fromBase64 } from "../../base/base64.js"
-import { wasmError, wrongValue } from "../errors.js"
+import { outOfRange, wasmError, wrongValue } from "../errors.js"
 import type { Format } from "../instance.js"
 import { integer } from "../integer.js"
 import { openDictionary } from "../large.js"
@@ -56,7 +56,7 @@ export const zstd: Format = {
       throw wrongValue("acceleration is LZ4's; zstd has the levels -7 to -1 for that")
     const checked = integer("level", level, LEVEL, LEVEL_MIN, LEVEL_MAX)
     if (checked === 0)
-      throw wrongValue(`level must be ${LEVEL_MIN} to -1, or 1 to ${LEVEL_MAX}; got 0`)
+      throw outOfRange(`level must be ${LEVEL_MIN} to -1, or 1 to ${LEVEL_MAX}; got 0`)
     return checked
   },
 

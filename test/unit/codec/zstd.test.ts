@@ -185,6 +185,13 @@ test.each([
   expect(() => create(options as CodecOptions)).toThrow(message)
 })
 
+test("a level that is none is a RangeError, whichever it is", () => {
+  for (const level of [0, 10, 1.5])
+    expect(() => create({ level } as CodecOptions)).toThrow(
+      expect.objectContaining({ name: "RangeError", code: "ERR_OUT_OF_RANGE" }),
+    )
+})
+
 test('a level of zstd is none of "lz4", which loads nothing of zstd', () => {
   expect(() => Codec.createSync({ level: -1 })).toThrow("level must be an integer from 0 to 12")
 })
