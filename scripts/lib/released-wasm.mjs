@@ -2,6 +2,7 @@
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { join } from "node:path"
+import { withDispose } from "./for-pages.mjs"
 import * as paths from "./paths.mjs"
 import { commandLine, tryRun } from "./run.mjs"
 import { HASH_FILE, hashOfSources } from "./wasm-sources.mjs"
@@ -49,7 +50,6 @@ function notTaken(why) {
 async function bundle() {
   /** @type {typeof import("esbuild")} */
   const esbuild = createRequire(join(directory, "package.json"))("esbuild")
-  const src = join(paths.root, "src")
   await esbuild.build({
     absWorkingDir: paths.root,
     entryPoints: PROGRAMS.map((program) => `demo/${program}.mjs`),
@@ -60,10 +60,9 @@ async function bundle() {
     platform: "node",
     target: "node20",
     external: ["zeromq"],
-    alias: { "zeromq-lz4": join(src, "index.ts") },
+    alias: { "zeromq-lz4": join(paths.root, "src/index.ts") },
     loader: { ".wasm": "binary" },
-    define: { "Symbol.dispose": "disposeSymbol" },
-    inject: [join(src, "base/dispose-symbol.ts")],
+    ...withDispose,
     banner: {
       js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
     },

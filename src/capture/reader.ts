@@ -187,7 +187,7 @@ export class CaptureReader {
 }
 
 /** @throws TypeError if this is no KeyLog. */
-export function checkKeys(keys: unknown): KeyLog {
+function checkKeys(keys: unknown): KeyLog {
   if (keys instanceof KeyLog) return keys
   throw wrongType(`keys must be a KeyLog; got ${shown(keys)}`)
 }

@@ -354,12 +354,17 @@ for (const button of document.querySelectorAll<HTMLButtonElement>(".follow")) {
   })
 }
 
-const dictionaryInput = byId<HTMLInputElement>("dictionary")
-dictionaryInput.addEventListener("change", () => {
-  const [chosen] = dictionaryInput.files ?? []
-  dictionaryInput.value = ""
-  if (chosen) void readDictionary(chosen)
-})
+/** Reads a file that is chosen with an input, which may choose the same one again. */
+function listenForFile(id: string, read: (file: File) => Promise<void>): void {
+  const input = byId<HTMLInputElement>(id)
+  input.addEventListener("change", () => {
+    const [chosen] = input.files ?? []
+    input.value = ""
+    if (chosen) void read(chosen)
+  })
+}
+
+listenForFile("dictionary", readDictionary)
 byId("no-dictionary").addEventListener("click", () => setDictionary(undefined))
 
 async function readDictionary(file: File): Promise<void> {
@@ -380,12 +385,7 @@ function setDictionary(given: typeof dictionary): void {
   if (captures > 0) open(files)
 }
 
-const keysInput = byId<HTMLInputElement>("keys")
-keysInput.addEventListener("change", () => {
-  const [chosen] = keysInput.files ?? []
-  keysInput.value = ""
-  if (chosen) void readKeys(chosen)
-})
+listenForFile("keys", readKeys)
 byId("no-keys").addEventListener("click", () => setKeys(undefined))
 
 async function readKeys(file: File): Promise<void> {

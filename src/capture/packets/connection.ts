@@ -1,4 +1,5 @@
 import type { Side, Time } from "../events.js"
+import { other } from "../sides.js"
 import { type Backlog, type Output, Reassembly } from "./reassembly.js"
 import { type Address, formatAddress, portOf, type Segment, WINDOW_SCALE_MAX } from "./segment.js"
 import type { StreamSink, TcpConnection } from "./stream-sink.js"
@@ -125,7 +126,7 @@ export class Connection implements Output {
 
   /** Takes an RST as its receiver does: if it is in the window. */
   #takeReset(from: Side, mine: Reassembly, { sequence }: Segment): Untaken | undefined {
-    const to = from === "client" ? "server" : "client"
+    const to = other(from)
     const room = this.#windows[to] * 2 ** this.#scales[to]
     if (!mine.isInWindow(sequence, room)) return "TCP resets outside of the window"
     this.#reset ??= from

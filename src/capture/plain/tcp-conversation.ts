@@ -1,4 +1,5 @@
 import type { Side } from "../events.js"
+import { other } from "../sides.js"
 import { ACK, type End, FIN, PSH, RST, readEnd, SYN, tcpPacket } from "./tcp-packet.js"
 
 /**
@@ -9,8 +10,6 @@ import { ACK, type End, FIN, PSH, RST, readEnd, SYN, tcpPacket } from "./tcp-pac
 const SEGMENT_MAX_BYTES = 45 * 1448
 /** Spreads initial sequence numbers, so that a port that is used again has others. */
 const SPREAD = 0x9e3779b1
-
-const other = (side: Side): Side => (side === "client" ? "server" : "client")
 
 /** Writes the packets of one TCP connection without losses, as IP packets. */
 export class TcpConversation {

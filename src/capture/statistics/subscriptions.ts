@@ -1,5 +1,6 @@
 import type { CaptureConnection, CaptureEvent, CaptureMessage, Side } from "../events.js"
 import { firstPart, partCount } from "../parts.js"
+import { other } from "../sides.js"
 import { TOPIC_BYTES, topicKey } from "./topics.js"
 
 const KEPT_MAX = 1 << 16
@@ -36,7 +37,7 @@ export class Subscriptions {
     if (!hasTopics && type !== undefined) return undefined
     if (partCount(message) > 1) return topicKey(first)
     if (!hasTopics) return undefined
-    const receiver = message.from === "client" ? "server" : "client"
+    const receiver = other(message.from)
     return this.#longest(connection, receiver, first.subarray(0, TOPIC_BYTES)) ?? ""
   }
 

@@ -7,6 +7,7 @@ import { isSealedWith, messageCounter, openFrames } from "../../curve/open-frame
 import { COUNTER_BYTES, HELLO, INITIATE, nonce, VOUCH_BYTES } from "../../zmtp/curve-commands.js"
 import type { Side, Time } from "../events.js"
 import type { KeyLog } from "../key-log.js"
+import { other } from "../sides.js"
 import { type FrameHandlers, FrameReader } from "./frame-reader.js"
 import type { Holder, Unfinished } from "./memory.js"
 import { appendRange } from "./ranges.js"
@@ -18,8 +19,6 @@ const TRY_BYTES = 4096
 const NUMBER_BYTES = 8
 /** ZL_E_COUNTER in curve.h. */
 const NOT_LARGER = -3
-
-const other = (side: Side): Side => (side === "client" ? "server" : "client")
 
 /** The keys of connections. */
 export interface Keys {

@@ -16,6 +16,7 @@ import type {
 import type { StreamSink, TcpConnection } from "../packets/stream-sink.js"
 import { shipmentIn, variousParts } from "../parts.js"
 import { isSealed } from "../sealed-bytes.js"
+import { other } from "../sides.js"
 import { ConnectionMemory } from "./connection-memory.js"
 import type { CaptureContext } from "./context.js"
 import { Decryption } from "./decryption.js"
@@ -39,8 +40,6 @@ import { Warnings } from "./warnings.js"
 
 /** Errors that are kept until a connection is announced. */
 const HELD_MAX = 16
-
-const other = (side: Side): Side => (side === "client" ? "server" : "client")
 
 /** Decodes one TCP connection, and emits events if it turns out to be ZMTP. */
 export class ZmtpConnection implements StreamSink, DirectionHandlers {

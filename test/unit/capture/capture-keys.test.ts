@@ -269,6 +269,18 @@ describe("damage", () => {
       withKeys(log),
     ).filter((line) => !/HELLO|WELCOME|INITIATE/.test(line))
 
+  /** Expects that a changed frame is an error, and the frame after it is read. */
+  const expectOnlyRefused = (changed: Uint8Array) =>
+    expect(
+      saidIn(captured([...said, ["client", changed], ["client", frames[5]!]]), withKeys(log)).slice(
+        -3,
+      ),
+    ).toEqual([
+      "client: ERR_ZMTP_CURVE: a MESSAGE was changed on the way, or sealed with another key",
+      "client: MESSAGE encrypted, 30 bytes",
+      "client: plain d",
+    ])
+
   test("of a message that lost a part, nothing is shown", () => {
     const lost = "client: ERR_CAPTURE_GAP: 1 encrypted frame missing from the capture: "
     expect(read(0, 2, 3, 4)).toEqual([`${lost}their message is lost`, "client: plain c"])
@@ -291,15 +303,7 @@ describe("damage", () => {
   test("the counter of a frame that was changed does not count", () => {
     const changed = frames[4]!.slice()
     changed.fill(0xff, 2 + 8, 2 + 16)
-    expect(
-      saidIn(captured([...said, ["client", changed], ["client", frames[5]!]]), withKeys(log)).slice(
-        -3,
-      ),
-    ).toEqual([
-      "client: ERR_ZMTP_CURVE: a MESSAGE was changed on the way, or sealed with another key",
-      "client: MESSAGE encrypted, 30 bytes",
-      "client: plain d",
-    ])
+    expectOnlyRefused(changed)
   })
 
   test("what is not complete is dropped with its connection, whose end is its last event", () => {
@@ -334,15 +338,7 @@ describe("damage", () => {
   test("a frame that was changed is an error; the others are read", () => {
     const changed = frames[4]!.slice()
     changed[changed.length - 1]! ^= 1
-    expect(
-      saidIn(captured([...said, ["client", changed], ["client", frames[5]!]]), withKeys(log)).slice(
-        -3,
-      ),
-    ).toEqual([
-      "client: ERR_ZMTP_CURVE: a MESSAGE was changed on the way, or sealed with another key",
-      "client: MESSAGE encrypted, 30 bytes",
-      "client: plain d",
-    ])
+    expectOnlyRefused(changed)
   })
 })
 
