@@ -3,7 +3,7 @@ import { DICTIONARY, KEYS } from "./capture-options.js"
 import { type Command, command, wholeNumber } from "./command.js"
 import { InputError, UsageError } from "./errors.js"
 import { matchingFiles, nameOf } from "./input.js"
-import { openRecording } from "./live-recording.js"
+import { type LiveRecording, openRecording } from "./live-recording.js"
 import { serveLive } from "./live-server.js"
 import { printErrorLine, printResult } from "./output.js"
 import { dictionaryIn, keysIn, livePage, openRedirect, type Secrets } from "./page.js"
@@ -47,8 +47,9 @@ const STOP = "the page stays until Ctrl-C"
 /** Serves the page until a signal ends it, also when the recording has ended. */
 async function serve(file: string, port: number, secrets: Secrets, open: boolean): Promise<void> {
   const recording = await openRecording(file)
-  const keys = secrets.keys && (await openRecording(secrets.keys.file))
+  let keys: LiveRecording | undefined
   try {
+    keys = secrets.keys && (await openRecording(secrets.keys.file))
     const server = await serveLive(livePage(nameOf(file), secrets), { recording, keys }, port)
     try {
       let isOver = false
