@@ -21,7 +21,7 @@ Runs scenarios: sockets of all types over a simulated network and clock, with th
 determines everything in its scenario. The last line has the totals.
   --seconds N      the duration, with new seeds each time; 60 by default
   --runs N         the number of runs, instead of a duration
-  --from SEED      the first seed; by default one from the clock. The gate plays 13,000 runs from 0
+  --from SEED      the first seed; by default one from the clock. The gate plays 8,000 runs from 0
   --seed SEED      run one scenario, print its log, and shrink it if it fails
   --scenario FILE  the same for a stored scenario
   --mutations      inject known faults, one at a time, and print which stored scenario, or which run, finds each

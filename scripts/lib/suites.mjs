@@ -27,7 +27,7 @@ const own = (/** @type {string} */ name, /** @type {string[]} */ ...args) => [
  */
 const SIMULATED = [
   nodeVersion("24"),
-  ...[join(root, "scripts/simulate.mjs"), "--from", "0", "--runs", "13000"],
+  ...[join(root, "scripts/simulate.mjs"), "--from", "0", "--runs", "8000"],
 ]
 
 /** @typedef {import("./runtimes.mjs").NodeVersion} NodeVersion */

@@ -60,6 +60,7 @@ test.each(waits)("a socket that nothing but a listener refers to is kept: %s", a
     const [ref, told] = await work()
     for (let i = 0; i < 10; i++) await collect()
     const kept = ref.deref() !== undefined
+    setInterval(() => {}, 1000) // an awaited event does not keep the process alive
     pull.close()
     await told
     return kept`)
@@ -82,6 +83,7 @@ test("a socket to which nobody listens any more is collected without close()", a
       return new WeakRef(push)
     })()
     while (ref.deref()) await collect()
+    setInterval(() => {}, 1000) // an awaited event does not keep the process alive
     await gone
     return pull.lz4.stats.received.messages`)
   expect(told).toBe(1)
