@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
-import { chromium } from "playwright-core"
 import { readArgs } from "./lib/args.mjs"
+import { launchChromium } from "./lib/chromium.mjs"
 import { takeTurns, useInspector, watchTurns } from "./lib/inspector-turns.mjs"
 import { writeLargeCapture } from "./lib/large-capture.mjs"
 import { root } from "./lib/paths.mjs"
@@ -23,10 +23,7 @@ worker did not answer.`,
 )
 
 const directory = mkdtempSync(join(tmpdir(), "zeromq-lz4-inspector-"))
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-  args: ["--no-sandbox", "--disable-dev-shm-usage"],
-})
+const browser = await launchChromium()
 try {
   const file = join(directory, "large.pcap")
   const made = writeLargeCapture(file, Number(megabytes) * 1e6, Number(message))

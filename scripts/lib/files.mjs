@@ -41,3 +41,15 @@ export function onPath(...names) {
     }
   return undefined
 }
+
+/**
+ * Returns the path of the first of some programs.
+ *
+ * @param {...string} names the first is also that of its Debian package
+ * @throws Error if PATH has none of them
+ */
+export function programPath(...names) {
+  const path = onPath(...names)
+  if (path === undefined) throw new Error(`${names[0]} is not on PATH: apt-get install ${names[0]}`)
+  return path
+}

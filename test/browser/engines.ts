@@ -1,7 +1,8 @@
 /** The engines of Chrome, Firefox and Safari, with what the tests do in all of them. */
-import { type Browser, chromium } from "playwright-core"
+import type { Browser } from "playwright-core"
 import puppeteer from "puppeteer-core"
-import { onPath } from "../../scripts/lib/files.mjs"
+import { launchChromium as launch } from "../../scripts/lib/chromium.mjs"
+import { programPath } from "../../scripts/lib/files.mjs"
 import { launchWebKit } from "./webkit.js"
 
 /** Limit of each wait for the browser, which only ends tests that hang. */
@@ -48,14 +49,7 @@ export async function until<Value>(page: EnginePage, expression: string): Promis
   }
 }
 
-export function launchChromium(): Promise<Browser> {
-  return chromium.launch({
-    executablePath: pathOf("chromium", "chromium-browser", "google-chrome"),
-    timeout: WAIT_MS,
-    // Gate machines run as root, and /dev/shm is small in containers.
-    args: ["--no-sandbox", "--disable-dev-shm-usage"],
-  })
-}
+export const launchChromium = (): Promise<Browser> => launch({ timeout: WAIT_MS })
 
 export function inChromium(browser: Browser): Engine {
   return {
@@ -85,7 +79,7 @@ export function inChromium(browser: Browser): Engine {
 async function launchFirefox(): Promise<Engine> {
   const browser = await puppeteer.launch({
     browser: "firefox",
-    executablePath: pathOf("firefox-esr", "firefox"),
+    executablePath: programPath("firefox-esr", "firefox"),
     timeout: WAIT_MS,
   })
   return {
@@ -112,11 +106,4 @@ async function launchFirefox(): Promise<Engine> {
     },
     close: () => browser.close(),
   }
-}
-
-/** Returns the path of the first of some programs. */
-function pathOf(...names: string[]): string {
-  const path = onPath(...names)
-  if (path === undefined) throw new Error(`${names[0]} is not on PATH: apt-get install ${names[0]}`)
-  return path
 }

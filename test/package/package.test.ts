@@ -24,7 +24,7 @@ describe("the tarball", () => {
   test("has the build, the documents, the examples and nothing else", () => {
     const unexpected = packed.files.filter(
       (file) =>
-        !/^(dist\/(.*\.([cm]?js|js\.map|d\.c?ts|wasm|html)|wasm-sources\.txt)|package\.json|LICENSE|(docs\/([a-z0-9-]+|README)|bench\/README|[A-Z]+)\.md|docs\/images\/[a-z-]+\.png|bench\/plots\/schemes\.svg|examples\/([a-z-]+\/){0,2}[\w.-]+\.(js|json|md|html|css|py|txt))$/.test(
+        !/^(dist\/(.*\.([cm]?js|js\.map|d\.c?ts|wasm|html)|wasm-sources\.txt)|package\.json|LICENSE|(docs\/([a-z0-9-]+|README)|bench\/README|[A-Z]+)\.md|docs\/images\/[a-z-]+\.webp|bench\/plots\/schemes\.svg|examples\/([a-z-]+\/){0,2}[\w.-]+\.(js|json|md|html|css|py|txt))$/.test(
           file,
         ),
     )
