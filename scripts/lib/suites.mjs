@@ -93,6 +93,8 @@ export function elsewhere(all) {
 
 /** All suites of the gate, the slowest first. @type {GateSuite[]} */
 export const suites = [
+  { name: "native", suite: counts(own("test-native")), cores: 0 },
+  { name: "fuzz", suite: counts(own("fuzz", "--fixed")), cores: 0 },
   { name: "simulate", suite: counts(SIMULATED), cores: 0, after: ["runtimes"] },
   { name: "Rust peer", suite: succeeds(own("prepare", "--rust")) },
   { name: "python", suite: succeeds(own("prepare", "--python")), cores: 0.25 },
@@ -104,8 +106,6 @@ export const suites = [
   { name: "sockets, threads", suite: vitest("sockets-thread") },
   { name: "differential", suite: vitest("differential*") },
   { name: "sockets, options", suite: vitest("sockets-with-*") },
-  { name: "native", suite: counts(own("test-native")), cores: 2 },
-  { name: "fuzz", suite: counts(own("fuzz", "--fixed")), cores: 2 },
   { name: "browser", suite: vitest("browser") },
   { name: "package", suite: vitest("package"), after: ["runtimes"] },
   { name: "examples", suite: vitest("examples"), cores: 0.75, after: ["python"] },
