@@ -142,7 +142,7 @@ async function playProperties() {
   let rounds = 0
   for (let seed = Date.now(); Date.now() < until; seed++, rounds++) {
     process.env.SEED = String(seed)
-    const { status, stdout } = await start(process.execPath, args, { limitMs: LIMIT_MS })
+    const { status, stdout } = await start(process.execPath, args)
     if (status === 0) continue
     console.error(stdout)
     console.log("not ok properties")

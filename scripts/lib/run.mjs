@@ -45,7 +45,7 @@ export function run(program, args, options) {
 export function start(
   program,
   args,
-  { limitMs = 300_000, stdio = ["ignore", "pipe", "inherit"] } = {},
+  { limitMs = 20 * 60_000, stdio = ["ignore", "pipe", "inherit"] } = {},
 ) {
   return new Promise((resolve) => {
     const child = spawn(program, args, {
@@ -62,7 +62,10 @@ export function start(
       console.error(`${program}: ${error.message}`)
       resolve({ status: null, stdout })
     })
-    child.on("close", (status, signal) => resolve({ status: status ?? signal, stdout }))
+    child.on("close", (status, signal) => {
+      if (signal) console.error(`${program} ended with ${signal}: ${args.join(" ")}`)
+      resolve({ status: status ?? signal, stdout })
+    })
   })
 }
 

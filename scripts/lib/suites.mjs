@@ -12,7 +12,7 @@ import { counts, succeeds, vitest } from "./suite.mjs"
  * @property {import("./suite.mjs").Suite} suite
  * @property {number} [cores]
  * @property {string[]} [after]  names of suites that have to end first
- * @property {boolean} [quiet]  whether it runs after all that are not, and alone unless it has `cores`
+ * @property {boolean} [quiet]  whether it runs after all that are not, and alone, or with `cores`, beside some
  */
 
 const own = (/** @type {string} */ name, /** @type {string[]} */ ...args) => [
@@ -93,8 +93,6 @@ export function elsewhere(all) {
 
 /** All suites of the gate, the slowest first. @type {GateSuite[]} */
 export const suites = [
-  { name: "native", suite: counts(own("test-native")), cores: 0 },
-  { name: "fuzz", suite: counts(own("fuzz", "--fixed")), cores: 0 },
   { name: "simulate", suite: counts(SIMULATED), cores: 0, after: ["runtimes"] },
   { name: "Rust peer", suite: succeeds(own("prepare", "--rust")) },
   { name: "python", suite: succeeds(own("prepare", "--python")), cores: 0.25 },
@@ -124,6 +122,9 @@ export const suites = [
     suite: succeeds(own("interop-matrix", "--check")),
     after: ["interop"],
   },
+  // They compute only, while those below leave half of the cores idle.
+  { name: "native", suite: counts(own("test-native")), cores: 0, quiet: true },
+  { name: "fuzz", suite: counts(own("fuzz", "--fixed")), cores: 0, quiet: true },
   { name: "quiet, waiting", suite: vitest("quiet-waiting"), cores: 0.5, quiet: true },
   { name: "quiet", suite: vitest("quiet"), quiet: true },
 ]
