@@ -139,6 +139,8 @@ export class Program {
   readonly #bound: string[] = []
   /** The names of the endpoints that it connects to, and has not disconnected from. */
   readonly connected: string[] = []
+  /** When it connected for the last time after a pause, in milliseconds. */
+  connectedAgainMs = Number.NEGATIVE_INFINITY
   /** The names that a ROUTER has given to the peers that it connects to, by endpoint. */
   readonly #names = new Map<string, Buffer>()
   /** The ports of peers that have refused it. */
@@ -843,6 +845,7 @@ export class Program {
       const acceptPlain = this.spec.endpoints.some(({ options }) => options.acceptPlain)
       this.socket.connect(address, acceptPlain ? { acceptPlain } : {})
       this.connected.push(address)
+      this.connectedAgainMs = this.#world.now
     } catch (error) {
       this.#unless(["EBUSY"], error)
     }

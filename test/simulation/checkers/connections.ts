@@ -5,7 +5,7 @@ import { addressOf, portIn } from "../programs.js"
 import { LONG_RECONNECT_MS, type Scenario, type SocketSpec } from "../scenario.js"
 import { boundBy, endsOf, isDenied, isPlain, mayEnd, mayRefuse, type Run } from "../state.js"
 
-/** Milliseconds after which a lost connection has been replaced. */
+/** Milliseconds after which a connection has been made, or a lost one replaced. */
 const RECONNECTED_MS = 500
 
 /** Frames of commands are not messages, and may be lost. */
@@ -77,8 +77,9 @@ export class Connections implements Checker {
     for (const link of network.links)
       if (link.endedMs > world.now - RECONNECTED_MS || isAbandoned(scenario, link))
         live.add(`${link.accepting.remoteAddress} ${link.accepting.localPort}`)
-    for (const { spec, connected, isClosed } of programs) {
+    for (const { spec, connected, connectedAgainMs, isClosed } of programs) {
       if (isClosed || spec.options.reconnectInterval === LONG_RECONNECT_MS) continue
+      if (connectedAgainMs > world.now - RECONNECTED_MS) continue
       for (const name of connected) {
         const port = portIn(name)
         const accepting = boundBy(port)
