@@ -57,8 +57,14 @@ function period({ start, end }: Summary, utc: boolean): string {
 
 function connectionText(connection: ConnectionSummary): string[] {
   const { id, client, server, begun, transport, ended, warning, sides, errors } = connection
-  const types = [typeOf(sides.client), typeOf(sides.server)]
-  const words = [visible(`${client} → ${server}`), transportText(connection), types.join(" → ")]
+  const types = sides.client.socketType ?? sides.server.socketType
+  const words = [
+    visible(`${client} → ${server}`),
+    transportText(connection),
+    types === undefined
+      ? "socket types unknown"
+      : `${typeOf(sides.client)} → ${typeOf(sides.server)}`,
+  ]
   if (!begun) words.push("began before the capture")
   if (ended) words.push(endText(ended))
   if (errors > 0) words.push(counted(errors, "error"))
@@ -79,7 +85,7 @@ function connectionText(connection: ConnectionSummary): string[] {
 }
 
 const encryptedText = ({ messages, bytes }: EncryptedTraffic): string =>
-  `${counted(messages, "encrypted message")}, ${counted(bytes, "byte")} on the wire`
+  `${counted(messages, "encrypted frame")}, ${counted(bytes, "byte")} on the wire`
 
 function typeOf({ socketType }: SideSummary): string {
   return socketType === undefined ? "?" : cutTo(visible(socketType), TYPE_MAX_COLUMNS)

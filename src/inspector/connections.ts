@@ -71,7 +71,7 @@ function item(connection: ShownConnection, chosen: boolean): HTMLButtonElement {
   const isOpened = connection.transport !== undefined
   const sums =
     client.encrypted && server.encrypted && !isOpened
-      ? `${plural(client.encrypted.messages + server.encrypted.messages, "encrypted message")} · ${bytes(client.encrypted.bytes + server.encrypted.bytes)}`
+      ? `${plural(client.encrypted.messages + server.encrypted.messages, "encrypted frame")} · ${bytes(client.encrypted.bytes + server.encrypted.bytes)}`
       : `${plural(client.messages + server.messages, "message")} · ${bytes(plainBytes)} in ${bytes(wireBytes)}`
   const larger = isLarger(plainBytes, wireBytes) && "larger"
   const bar = html("i", { class: larger })

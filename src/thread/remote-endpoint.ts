@@ -158,13 +158,13 @@ abstract class RemoteEndpoint implements ThreadUser {
 
   #over(
     connection: RemoteConnection,
-    { error, stage, final, counts }: Ending,
+    { error, stage, retries, counts }: Ending,
     waits: boolean,
   ): void {
     connection.closing(waits, () => {
       this.live.delete(connection.number)
       try {
-        this.emit({ type: "closed", connection, error, stage, final, counts })
+        this.emit({ type: "closed", connection, error, stage, retries, counts })
       } finally {
         connection.closed()
       }
@@ -187,7 +187,7 @@ abstract class RemoteEndpoint implements ThreadUser {
       if (connection.isClosing) continue // its end has been told, and waits for room
       const stage = connection.scheme ? "traffic" : "handshaking"
       try {
-        this.#over(connection, { error, stage, final: false, counts: connection.counts }, false)
+        this.#over(connection, { error, stage, retries: "soon", counts: connection.counts }, false)
       } catch (thrown) {
         throwLater(thrown) // the other connections must end too
       }

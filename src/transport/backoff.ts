@@ -3,9 +3,10 @@ const LONGEST_MS = 2 ** 31 - 1
 
 /**
  * Milliseconds until another attempt is due after a peer sent a message that the socket type does not
- * allow. It would probably send the next one as soon as it is asked again; libzmq makes no attempt.
+ * allow, or was of the other format: the next one would probably end in the same way. libzmq makes no
+ * attempt after the former.
  */
-export const VIOLATION_PAUSE_MS = 1000
+export const LATER_MS = 1000
 
 /** The pauses between attempts to connect, as libzmq chooses them (ZMQ_RECONNECT_IVL). */
 export class Backoff {

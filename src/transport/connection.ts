@@ -56,7 +56,7 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
   /** The time when bytes last arrived after the handshake. */
   #heardMs = Number.NEGATIVE_INFINITY
   #stage: Ending["stage"] = "handshaking"
-  #final = false
+  #retries: Ending["retries"] = "soon"
   #error: Error | undefined
 
   constructor(
@@ -274,8 +274,8 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
   onEvent(event: HandshakeEvent): void {
     if (event.type === "failed" && !event.waits) {
       this.#stage = "refused"
-      this.#final = true
-      this.failed(event.error, event.reason)
+      this.#retries = event.isOtherFormat ? "later" : "never"
+      this.failed(event.error, event.reason, event.isOtherFormat)
       return
     }
     if (event.type === "refused") this.#stage = "refused"
@@ -332,12 +332,13 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
   }
 
   reject(error: ProtocolError): void {
+    if (!this.#reader.isDiscarding) this.#retries = "later"
     this.failed(error)
   }
 
   refuse(): void {
     this.#stage = "refused"
-    this.#final = true
+    this.#retries = "never"
     this.destroy()
   }
 
@@ -345,12 +346,12 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
    * Ends the connection after an error. One that the peer has caused is reported afterwards, so that no
    * handler can keep the connection alive.
    */
-  failed(error: Error, reason?: HandshakeReason): void {
+  failed(error: Error, reason?: HandshakeReason, isOtherFormat = false): void {
     if (this.#reader.isDiscarding) return
     this.#error = error
     this.destroy()
     if (error instanceof ProtocolError)
-      this.#emit({ type: "failed", connection: this, error, reason })
+      this.#emit({ type: "failed", connection: this, error, reason, isOtherFormat })
   }
 
   /**
@@ -410,7 +411,7 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
     this.encoding?.close()
     this.#session.close()
     const error = this.#error ?? this.#socket.errored ?? undefined
-    const ending = { error, stage: this.#stage, final: this.#final, counts: this.counts }
+    const ending = { error, stage: this.#stage, retries: this.#retries, counts: this.counts }
     this.#reader.close()
     this.#emit({ type: "closed", connection: this, ...ending })
     this.sink = undefined

@@ -1,7 +1,6 @@
 import { clearTimeout, nextTick, setTimeout } from "../base/runtime.js"
-import { ProtocolError } from "../codec/errors.js"
 import { type Destination, familyOf } from "./address.js"
-import { Backoff, VIOLATION_PAUSE_MS } from "./backoff.js"
+import { Backoff, LATER_MS } from "./backoff.js"
 import type { Channel } from "./channel.js"
 import { Connection } from "./connection.js"
 import { type Attempt, attemptBegan, attemptEnded } from "./pending-attempts.js"
@@ -145,12 +144,13 @@ export class Dialer implements PeerDialer, Attempt {
   }
 
   #goOn(ending: Ending): void {
-    const { final: isWrongPeer, error } = ending
+    const { retries, error } = ending
+    const isWrongPeer = retries === "never"
     if (isWrongPeer || this.#tcp.reconnectMs <= 0) {
       this.#closed = true
       this.#emit({ type: "gaveUp", isWrongPeer })
-    } else if (error instanceof ProtocolError && error.code === "ERR_ZMTP_MESSAGE") {
-      this.#pause = setTimeout(() => this.#retry(error), VIOLATION_PAUSE_MS).unref()
+    } else if (retries === "later") {
+      this.#pause = setTimeout(() => this.#retry(error), LATER_MS).unref()
     } else {
       this.#retry(error ?? unfinished(ending))
     }

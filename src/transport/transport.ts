@@ -114,8 +114,8 @@ export interface Ending {
   error: Error | undefined
   /** The stage that the connection had reached. A refusal has already been reported. */
   stage: "handshaking" | "refused" | "traffic"
-  /** Whether another attempt would fail in the same way. */
-  final: boolean
+  /** Whether there is another attempt: later if it would probably fail like this one, never if it would. */
+  retries: "soon" | "later" | "never"
   counts: ConnectionCounts
 }
 

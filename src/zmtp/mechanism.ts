@@ -93,10 +93,17 @@ export type HandshakeEvent =
   /** The peer or the ZAP handler has refused the connection, with this status. */
   | { type: "refused"; status: number }
   /**
-   * The peer broke a rule. `reason` is the name of the failure in libzmq's monitor; undefined if it
-   * has none. With `waits`, the connection only ends when the time for the handshake is over.
+   * The peer broke a rule, or speaks the other format only. `reason` is the name of the failure in
+   * libzmq's monitor; undefined if it has none. With `waits`, the connection only ends when the time for
+   * the handshake is over.
    */
-  | { type: "failed"; error: ProtocolError; reason: HandshakeReason | undefined; waits?: true }
+  | {
+      type: "failed"
+      error: ProtocolError
+      reason: HandshakeReason | undefined
+      isOtherFormat?: boolean
+      waits?: true
+    }
   /** The handshake has succeeded. */
   | { type: "ready"; peerRoutingId: Uint8Array }
 
@@ -116,6 +123,7 @@ export abstract class Mechanism {
   agreed: Announced | undefined
   /** Set when a handshake of CURVE has succeeded. */
   secured: Secured | undefined
+  #isOtherFormat = false
 
   constructor(settings: HandshakeSettings, handlers: HandshakeHandlers) {
     this.settings = settings
@@ -154,6 +162,7 @@ export abstract class Mechanism {
     if (wrong) return `the peer is ${quoted(wrong)}, which does not go with ${socketType}`
     const announced = readAnnounced(read)
     this.agreed = agreed(formats, announced)
+    this.#isOtherFormat = announced.length > 0 && !this.agreed
     if (announced[0] && !this.agreed)
       return `the peer speaks ${announced[0].format}+tcp://, and this side ${formats[0]}+tcp:// without acceptPlain`
     // As in libzmq, the last of its identities counts.
@@ -201,7 +210,7 @@ export abstract class Mechanism {
   protected fail(what: string, reason: HandshakeReason | undefined): void {
     this.over()
     const error = new ProtocolError("ERR_ZMTP_HANDSHAKE", what)
-    this.handlers.onEvent({ type: "failed", error, reason })
+    this.handlers.onEvent({ type: "failed", error, reason, isOtherFormat: this.#isOtherFormat })
   }
 }
 

@@ -1,5 +1,5 @@
 /** zstd+tcp://, alone and beside lz4+tcp:// (RFC.md section 3.9). */
-import { describe, expect, test } from "vitest"
+import { describe, expect, onTestFinished, test } from "vitest"
 import * as zeromq from "zeromq"
 import { type EndpointOptions, Publisher, Pull, Push, Subscriber } from "zeromq-lz4"
 import { trainDictionary } from "zeromq-lz4/codec"
@@ -115,6 +115,31 @@ describe.each(both)("%s", (_name, where) => {
       expect(await ofPush).toBe(text(a, b))
     },
   )
+
+  test("without a listener a warning says so, and what was sent reaches the peer once it has moved over", async () => {
+    const warnings: string[] = []
+    const add = ({ message }: Error) => warnings.push(message)
+    process.on("warning", add)
+    onTestFinished(() => void process.off("warning", add))
+    const { pull, push } = await join({ scheme: "lz4+tcp" }, { scheme: "zstd+tcp" })
+    const bound = pull.lastEndpoint as string
+    await push.send("first")
+    const ofPull = (message: string) => message.includes(` of ${bound} was refused: `)
+    const ofPush = (message: string) =>
+      message.includes(`${bound.slice("lz4+tcp://".length)} of zstd+tcp://`)
+    await eventually(() => warnings.some(ofPull) && warnings.some(ofPush))
+    // Another attempt, which warns no more.
+    await eventually(() => push.lz4.stats.protocolErrors > 1)
+    expect([warnings.filter(ofPull).length, warnings.filter(ofPush).length]).toEqual([1, 1])
+    expect(warnings.find(ofPull)).toMatch(
+      /: ERR_ZMTP_HANDSHAKE: the peer speaks zstd\+tcp:\/\/, and this side lz4\+tcp:\/\/ without acceptPlain\. /,
+    )
+    pull.close()
+    const next = use(new Pull())
+    await eventually(() => next.bind(bound.replace("lz4", "zstd"), where).then(() => true))
+    await push.send("second")
+    expect([await text(next), await text(next)]).toEqual(["first", "second"])
+  })
 
   test("what waits for a peer of one format reaches the next, which has the other", async () => {
     const port = await freePort()

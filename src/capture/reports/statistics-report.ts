@@ -93,7 +93,7 @@ function leftOut({ dictionaries, undecoded, encrypted }: StatisticsSummary): str
     )
   if (encrypted.messages > 0)
     notes.push(
-      `not counted: ${counted(encrypted.messages, "encrypted message")}, ${counted(encrypted.bytes, "byte")} on the wire, nothing else is visible`,
+      `not counted: ${counted(encrypted.messages, "encrypted frame")}, ${counted(encrypted.bytes, "byte")} on the wire, nothing else is visible`,
     )
   return notes
 }

@@ -481,6 +481,7 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
     handshake: Handshake,
   ): void {
     connection.handshakes[from] = handshake
+    this.#warnings.compareFormats(connection)
     this.#context.emit({ type: "handshake", connection, time, from, handshake })
   }
 

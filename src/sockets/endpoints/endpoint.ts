@@ -13,11 +13,11 @@ import type {
   Transport,
 } from "../../transport/transport.js"
 import { systemError } from "../../transport/zmq-error.js"
-import type { Credentials, HandshakeReason } from "../../zmtp/mechanism.js"
+import type { Credentials } from "../../zmtp/mechanism.js"
 import type { Lz4, Observed } from "../lz4.js"
 import { type Authenticator, refusalOf } from "../zap.js"
+import { ForeignPeers } from "./foreign-peers.js"
 import { Linger } from "./linger.js"
-import { PlainPeers } from "./plain-peers.js"
 
 /** The members of a registry that its endpoints use. */
 export interface EndpointHost {
@@ -41,6 +41,8 @@ export interface EndpointSettings {
   /** Whether a connected endpoint has a pipe only while there is a connection (ZMQ_IMMEDIATE). */
   immediate: boolean
 }
+
+type Failure = Extract<EndpointEvent, { type: "failed" }>
 
 /** Milliseconds that a peer has to close its side after `linger` has expired. */
 const CLOSE_MS = 1000
@@ -93,13 +95,13 @@ export abstract class Endpoint implements Observed {
   #linger: Linger | undefined
   /** The limit of "expired". */
   #closing: NodeJS.Timeout | undefined
-  readonly #plainPeers: PlainPeers
+  readonly #foreignPeers: ForeignPeers
 
   constructor(host: EndpointHost, settings: EndpointSettings) {
     this.host = host
     this.settings = settings
     this.encoder = settings.transport.encoder
-    this.#plainPeers = new PlainPeers(this, host)
+    this.#foreignPeers = new ForeignPeers(this, host)
   }
 
   get socketType(): string {
@@ -255,12 +257,12 @@ export abstract class Endpoint implements Observed {
         this.#refused(event.status)
         break
       case "failed":
-        this.#failed(event.connection, event.error, event.reason)
+        this.#failed(event)
         break
       case "ready":
         this.emit("handshake")
         this.host.lz4.ready(event.connection)
-        this.#plainPeers.watch(event.connection)
+        this.#foreignPeers.watch(event.connection)
         this.ready(event.connection, Buffer.from(event.peerRoutingId))
         break
       case "effortChanged":
@@ -298,18 +300,18 @@ export abstract class Endpoint implements Observed {
     this.emit("handshake:error:auth", { error })
   }
 
-  #failed(
-    connection: PeerConnection,
-    error: ProtocolError,
-    reason: HandshakeReason | undefined,
-  ): void {
+  #failed({ connection, error, reason, isOtherFormat = false }: Failure): void {
     if (this.kind === "connect") this.protocolErrors++
     if (reason) {
       const code = `ERR_ZMTP_${reason}`
       const reported = Object.assign(new Error("ZMTP protocol error"), { code })
       this.emit("handshake:error:protocol", { error: reported })
     }
-    this.host.lz4.failed(connection, this, this.#plainPeers.explain(connection, error))
+    this.host.lz4.failed(
+      connection,
+      this,
+      this.#foreignPeers.explain(connection, error, isOtherFormat),
+    )
   }
 
   #closed(connection: PeerConnection, { error, stage, counts }: Ending): void {
@@ -318,7 +320,7 @@ export abstract class Endpoint implements Observed {
     // Listeners of its end may send, but no longer to it.
     if (pipe) this.lost(pipe, connection)
     this.settings.authenticator.cancel(connection)
-    this.#plainPeers.forget(connection, counts)
+    this.#foreignPeers.forget(connection, counts)
     // As with libzmq, a connection that this side ended has no more events.
     if (!this.#farewells.has(connection)) {
       if (stage === "handshaking")

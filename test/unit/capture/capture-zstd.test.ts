@@ -36,6 +36,24 @@ const begin = (type: string, format?: string) =>
 const push = begin("PUSH", "Zstd")
 const pull = begin("PULL", "Zstd")
 
+test("sides that announce different formats, or only one of them any, have a warning", () => {
+  const warningOf = (client: Uint8Array, server: Uint8Array, ...messages: Uint8Array[]) =>
+    only(
+      captured([
+        ["client", client],
+        ["server", server],
+        ...messages.map((one) => ["client", one] as const),
+      ]),
+    ).warning
+  expect(warningOf(push, begin("PULL", "Lz4"))).toBe(
+    "the client speaks zstd+tcp:// and the server lz4+tcp://, so they refuse each other: use the same on both sides, or the option acceptPlain on one of them",
+  )
+  expect(warningOf(push, pull)).toBeUndefined()
+  expect(warningOf(push, begin("PULL"), sent([["a"]]))).toMatch(
+    /^the client speaks zstd\+tcp:\/\/, and the server does not announce that it does/,
+  )
+})
+
 describe("the format is that of what is sent, however much is announced", () => {
   test.each([
     ["announced", push, pull],

@@ -33,7 +33,7 @@ test("inspect shows what was encrypted, and the summary that it was", async () =
   expect(stdout).toMatch(/→ plain {10}1 {7}5 {7}9 {2}0\.56× {2}topic\n/)
   expect(stdout).toContain(", lz4+tcp, decrypted, DEALER → DEALER")
   expect(stdout).toContain("    → 2 messages, 9 bytes plain, 17 bytes on the wire, 0.53×\n")
-  expect(stdout).not.toContain("encrypted message")
+  expect(stdout).not.toContain("encrypted frame")
 })
 
 test("other commands take the keys, too", async () => {

@@ -100,7 +100,7 @@ test("a handler that throws does not suppress other events in the same post", as
     },
     { type: "refused", connection: 1, status: 400 },
     { type: "failed", connection: 1, error, reason: undefined },
-    { type: "closed", connection: 1, error, stage: "traffic", final: false, counts },
+    { type: "closed", connection: 1, error, stage: "traffic", retries: "soon", counts },
     { type: "acceptFailed", error },
   )
   const told = [

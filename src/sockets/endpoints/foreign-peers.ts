@@ -6,8 +6,8 @@ import type { Lz4, Observed } from "../lz4.js"
 
 const SILENCE_MS = 2000
 
-/** Notices which peers of an endpoint probably speak tcp://, and tells the program. */
-export class PlainPeers {
+/** Notices which peers of an endpoint speak tcp:// or the other format, and tells the program. */
+export class ForeignPeers {
   readonly #endpoint: Observed
   /** The listeners of `lz4` may refer to the socket, so it is not kept. */
   readonly #host: { readonly lz4: Lz4 }
@@ -44,18 +44,19 @@ export class PlainPeers {
     this.#hasReportedSilence = true
     this.#warn(
       connection,
-      `has sent nothing, and announced no ${this.#endpoint.format} revision: it speaks tcp://, so it cannot read what it is sent`,
+      `has sent nothing, and announced no ${this.#endpoint.format} revision: it speaks tcp://, so it cannot read what it is sent. ${this.#advice}`,
       "ERR_LZ4_PLAIN_PEER",
     )
+  }
+
+  get #advice(): string {
+    return `Both ends have to be ${this.#endpoint.format}+tcp://, unless this one has the option acceptPlain.`
   }
 
   #warn({ remoteAddress, remotePort }: PeerConnection, what: string, code: string): void {
     if (this.#hasWarned) return
     this.#hasWarned = true
-    warn(
-      `the peer ${remoteAddress}:${remotePort} of ${this.#endpoint.address} ${what}. Both ends have to be ${this.#endpoint.format}+tcp://, unless this one has the option acceptPlain.`,
-      { code },
-    )
+    warn(`the peer ${remoteAddress}:${remotePort} of ${this.#endpoint.address} ${what}`, { code })
   }
 
   /** The connection has ended. What a peer of libzmq was sent is lost, however soon it has gone. */
@@ -70,17 +71,31 @@ export class PlainPeers {
     return this.#silent.delete(connection)
   }
 
-  /** Adds to a peer's error that it probably speaks tcp://. Warns if nobody listens for the event. */
-  explain(connection: PeerConnection, error: ProtocolError): ProtocolError {
+  /**
+   * Adds to a peer's error that it probably speaks tcp://. Warns if nobody listens for the event, also
+   * if the peer speaks the other format.
+   */
+  explain(connection: PeerConnection, error: ProtocolError, isOtherFormat: boolean): ProtocolError {
     // It is not silent: what it said is reported as an error.
     this.#stopWatching(connection)
+    const isHeard = this.#host.lz4.listenerCount("protocolError") > 0
+    if (isOtherFormat && !isHeard)
+      this.#warn(
+        connection,
+        `was refused: ${error.message}. Give one of the two this option, or both the same scheme.`,
+        error.code,
+      )
     if (!isProbablyPlain(connection, error)) return error
     const explained = new ProtocolError(
       error.code,
       `${error.message.slice(error.code.length + 2)}; the peer announced nothing, so it probably speaks tcp://`,
     )
-    if (this.#host.lz4.listenerCount("protocolError") === 0)
-      this.#warn(connection, `lost its connection: ${explained.message}`, explained.code)
+    if (!isHeard)
+      this.#warn(
+        connection,
+        `lost its connection: ${explained.message}. ${this.#advice}`,
+        explained.code,
+      )
     return explained
   }
 }
