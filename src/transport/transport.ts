@@ -114,7 +114,7 @@ export interface Ending {
   error: Error | undefined
   /** The stage that the connection had reached. A refusal has already been reported. */
   stage: "handshaking" | "refused" | "traffic"
-  /** Whether there is another attempt: later if it would probably fail like this one, never if it would. */
+  /** If another attempt follows: later if it would probably end like this one, never if it would. */
   retries: "soon" | "later" | "never"
   counts: ConnectionCounts
 }
