@@ -21,19 +21,9 @@ import {
   text,
   threaded,
 } from "../support/threads.js"
+import { warnings } from "../support/warnings.js"
 
 const natural = { code: 0, signal: null }
-
-/** Collects warnings of the process from now until the test ends. */
-function warnings(): (Error & { code?: string })[] {
-  const heard: Error[] = []
-  const add = (warning: Error) => heard.push(warning)
-  process.on("warning", add)
-  onTestFinished(() => {
-    process.off("warning", add)
-  })
-  return heard
-}
 
 describe("threads", () => {
   test.each([

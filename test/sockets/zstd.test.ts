@@ -1,5 +1,5 @@
 /** zstd+tcp://, alone and beside lz4+tcp:// (RFC.md section 3.9). */
-import { describe, expect, onTestFinished, test } from "vitest"
+import { describe, expect, test } from "vitest"
 import * as zeromq from "zeromq"
 import { type EndpointOptions, Publisher, Pull, Push, Subscriber } from "zeromq-lz4"
 import { trainDictionary } from "zeromq-lz4/codec"
@@ -10,6 +10,7 @@ import { messagesIn, Relay } from "../support/relay.js"
 import { expectSameBytes } from "../support/same-bytes.js"
 import { eventually, freePort, subscribed, use } from "../support/sockets.js"
 import { plain, text, threaded } from "../support/threads.js"
+import { warnings } from "../support/warnings.js"
 import { concat, SENTINELS, ZSTD_SENTINELS, zstdFormOf } from "../support/wire.js"
 import { frame, handshake } from "../support/zmtp.js"
 
@@ -117,21 +118,18 @@ describe.each(both)("%s", (_name, where) => {
   )
 
   test("without a listener a warning says so, and what was sent reaches the peer once it has moved over", async () => {
-    const warnings: string[] = []
-    const add = ({ message }: Error) => warnings.push(message)
-    process.on("warning", add)
-    onTestFinished(() => void process.off("warning", add))
+    const heard = warnings()
     const { pull, push } = await join({ scheme: "lz4+tcp" }, { scheme: "zstd+tcp" })
     const bound = pull.lastEndpoint as string
     await push.send("first")
-    const ofPull = (message: string) => message.includes(` of ${bound} was refused: `)
-    const ofPush = (message: string) =>
+    const ofPull = ({ message }: Error) => message.includes(` of ${bound} was refused: `)
+    const ofPush = ({ message }: Error) =>
       message.includes(`${bound.slice("lz4+tcp://".length)} of zstd+tcp://`)
-    await eventually(() => warnings.some(ofPull) && warnings.some(ofPush))
+    await eventually(() => heard.some(ofPull) && heard.some(ofPush))
     // Another attempt, which warns no more.
     await eventually(() => push.lz4.stats.protocolErrors > 1)
-    expect([warnings.filter(ofPull).length, warnings.filter(ofPush).length]).toEqual([1, 1])
-    expect(warnings.find(ofPull)).toMatch(
+    expect([heard.filter(ofPull).length, heard.filter(ofPush).length]).toEqual([1, 1])
+    expect(heard.find(ofPull)?.message).toMatch(
       /: ERR_ZMTP_HANDSHAKE: the peer speaks zstd\+tcp:\/\/, and this side lz4\+tcp:\/\/ without acceptPlain\. /,
     )
     pull.close()
