@@ -2,13 +2,10 @@ import { agreed, readAnnounced } from "../../zmtp/revision.js"
 import type { CaptureConnection, Side } from "../events.js"
 import type { TransportName } from "./messages.js"
 
-type About = "formats" | "transports"
-
 /** What keeps a whole connection from being understood. */
 export class Warnings {
   /** The parts of `connection.warning`, in order. */
-  readonly #parts: Record<Side | About, string | undefined> = {
-    formats: undefined,
+  readonly #parts: Record<Side | "transports", string | undefined> = {
     transports: undefined,
     client: undefined,
     server: undefined,
@@ -16,14 +13,10 @@ export class Warnings {
   /** Why the dictionary of a side may not be known. */
   readonly #lacks: Record<Side, string> = { client: "", server: "" }
 
-  /** Warns of sides without a format that both announce: neither gets messages. */
-  compareFormats(connection: CaptureConnection): void {
-    this.#set(connection, "formats", formatWarning(connection))
-  }
-
   /** Warns of, or withdraws the warning of, sides with different transports. */
   compareTransports(connection: CaptureConnection, transports: Transports): void {
-    this.#set(connection, "transports", transportWarning(connection, transports))
+    const warning = formatWarning(connection) ?? plainWarning(connection, transports)
+    this.#set(connection, "transports", warning)
   }
 
   noteLack(from: Side, why: string): void {
@@ -35,7 +28,11 @@ export class Warnings {
     if (!this.#parts[from]) this.#set(connection, from, this.#lacks[from])
   }
 
-  #set(connection: CaptureConnection, about: Side | About, warning: string | undefined): void {
+  #set(
+    connection: CaptureConnection,
+    about: Side | "transports",
+    warning: string | undefined,
+  ): void {
     this.#parts[about] = warning
     connection.warning = Object.values(this.#parts).filter(Boolean).join("; ") || undefined
   }
@@ -46,6 +43,7 @@ type Transports = Readonly<Record<Side, TransportName | undefined>>
 const announced = ({ handshakes }: CaptureConnection, side: Side) =>
   readAnnounced(handshakes[side]?.properties ?? [])
 
+/** Returns a warning if both sides announce formats, but none in common: neither gets messages. */
 function formatWarning(connection: CaptureConnection): string | undefined {
   const [client, server] = [announced(connection, "client"), announced(connection, "server")]
   const formats = client.map(({ format }) => format)
@@ -55,20 +53,17 @@ function formatWarning(connection: CaptureConnection): string | undefined {
 
 /**
  * Returns a warning if one side speaks `lz4+tcp://` or `zstd+tcp://` and the other probably `tcp://`:
- * only one of them announces a revision (RFC.md section 3.9), and no message shows that they understand
- * each other. `transports` is what the messages of each side so far look like.
+ * only one of them announces a revision (RFC.md section 3.9), and the messages do not show that they
+ * understand each other. `transports` is what those of each side so far look like.
  */
-function transportWarning(
-  connection: CaptureConnection,
-  transports: Transports,
-): string | undefined {
-  const { handshakes } = connection
+function plainWarning(connection: CaptureConnection, transports: Transports): string | undefined {
   const [ofClient] = announced(connection, "client")
   const [ofServer] = announced(connection, "server")
-  const isReady = (side: Side) => handshakes[side]?.identity !== undefined
+  const isReady = (side: Side) => connection.handshakes[side]?.identity !== undefined
   const format = ofClient?.format ?? ofServer?.format
   if (!isReady("client") || !isReady("server") || !format || (ofClient && ofServer))
     return undefined
+  if (!transports.client && !transports.server) return undefined
   const [one, other]: [Side, Side] = ofClient ? ["client", "server"] : ["server", "client"]
   // It accepts plain peers; or the other side is an implementation that announces nothing.
   if (transports[one] === "tcp" || (transports[other] ?? "tcp") !== "tcp") return undefined

@@ -481,7 +481,7 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
     handshake: Handshake,
   ): void {
     connection.handshakes[from] = handshake
-    this.#warnings.compareFormats(connection)
+    this.#warnings.compareTransports(connection, this.#transports)
     this.#context.emit({ type: "handshake", connection, time, from, handshake })
   }
 
