@@ -57,14 +57,7 @@ function period({ start, end }: Summary, utc: boolean): string {
 
 function connectionText(connection: ConnectionSummary): string[] {
   const { id, client, server, begun, transport, ended, warning, sides, errors } = connection
-  const types = sides.client.socketType ?? sides.server.socketType
-  const words = [
-    visible(`${client} → ${server}`),
-    transportText(connection),
-    types === undefined
-      ? "socket types unknown"
-      : `${typeOf(sides.client)} → ${typeOf(sides.server)}`,
-  ]
+  const words = [visible(`${client} → ${server}`), transportText(connection), typesText(sides)]
   if (!begun) words.push("began before the capture")
   if (ended) words.push(endText(ended))
   if (errors > 0) words.push(counted(errors, "error"))
@@ -86,6 +79,11 @@ function connectionText(connection: ConnectionSummary): string[] {
 
 const encryptedText = ({ messages, bytes }: EncryptedTraffic): string =>
   `${counted(messages, "encrypted frame")}, ${counted(bytes, "byte")} on the wire`
+
+function typesText({ client, server }: ConnectionSummary["sides"]): string {
+  const isKnown = (client.socketType ?? server.socketType) !== undefined
+  return isKnown ? `${typeOf(client)} → ${typeOf(server)}` : "socket types unknown"
+}
 
 function typeOf({ socketType }: SideSummary): string {
   return socketType === undefined ? "?" : cutTo(visible(socketType), TYPE_MAX_COLUMNS)

@@ -162,9 +162,10 @@ export abstract class Mechanism {
     if (wrong) return `the peer is ${quoted(wrong)}, which does not go with ${socketType}`
     const announced = readAnnounced(read)
     this.agreed = agreed(formats, announced)
-    this.#isOtherFormat = announced.length > 0 && !this.agreed
-    if (announced[0] && !this.agreed)
+    if (announced[0] && !this.agreed) {
+      this.#isOtherFormat = true
       return `the peer speaks ${announced[0].format}+tcp://, and this side ${formats[0]}+tcp:// without acceptPlain`
+    }
     // As in libzmq, the last of its identities counts.
     return read.filter(([name]) => isNamed(name, "Identity")).at(-1)?.[1] ?? NOTHING
   }
