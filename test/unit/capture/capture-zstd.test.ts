@@ -49,9 +49,12 @@ test("sides that announce different formats, or only one of them any, have a war
     "the client speaks zstd+tcp:// and the server lz4+tcp://, so they refuse each other: use the same on both sides, or the option acceptPlain on one of them",
   )
   expect(warningOf(push, pull)).toBeUndefined()
-  expect(warningOf(push, begin("PULL"), sent([["a"]]))).toMatch(
-    /^the client speaks zstd\+tcp:\/\/, and the server does not announce that it does/,
-  )
+  const first = sent([["a"]])
+  // Also if a message comes before the other side's READY.
+  for (const [client, ...messages] of [[push, first], [concat(push, first)]] as const)
+    expect(warningOf(client, begin("PULL"), ...messages)).toMatch(
+      /^the client speaks zstd\+tcp:\/\/, and the server does not announce that it does/,
+    )
 })
 
 describe("the format is that of what is sent, however much is announced", () => {
